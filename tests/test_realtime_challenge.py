@@ -255,3 +255,40 @@ def test_command_line(tmp_path: Path) -> None:
     ran = CliRunner().invoke(app, [*words[:6], "--ranges", "x.json"])
     assert ran.exit_code == 2
     assert "--challenge" in ran.output
+
+
+MODES = """
+model Modes
+  type Mode = enumeration(low, middle, high);
+  input Mode s(start = Mode.low);
+  input Integer k(start = 1, min = 0, max = 3);
+  input Boolean on(start = true);
+  parameter Integer n = 2;
+  Real x(start = 0, fixed = true);
+equation
+  der(x) = (if s == Mode.low then 1 elseif s == Mode.middle then 2 else 3) + (if on then k else 0) + n - x;
+end Modes;
+"""
+
+
+def test_whole_numbers_and_literals_are_drawn_as_such() -> None:
+    model = pliant.load(MODES)
+    ranges = {
+        "inputs": {"s": (1, 9), "k": (-5.5, 9), "on": (0, 1)},
+        "parameters": {"n": (0.5, 4.5)},
+    }
+    drawn = pliant.Scenarios(ranges, 12, seed=1)
+    quick = {"certificate": False, "reference": False, "search": "full"}
+    plan = model.realtime(step=0.05, stop=0.5, accuracy=None, scenarios=drawn, options=quick)
+    given = [one.parameters for one in plan.outcome.request.scenarios]
+    assert sorted({one["n"] for one in given}) == [1, 2, 3, 4]
+    found = plan.challenge(6, workers=1)
+    assert [one.reason for one in found.rows] == [None] * 6
+    with pytest.raises(ArgumentError, match="there is no whole number between"):
+        model.realtime(step=0.05, stop=0.5, scenarios=pliant.Scenarios({"parameters": {"n": (0.2, 0.8)}}, 2))
+
+
+def test_drawn_numbers_survive_copies() -> None:
+    one = pliant.Scenarios({"parameters": {"n": (1, 4)}}, 3)[0].parameters["n"]
+    again = pickle.loads(pickle.dumps(one))
+    assert (again, again.low, again.high) == (one, 1.0, 4.0)

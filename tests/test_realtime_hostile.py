@@ -326,3 +326,21 @@ def test_what_does_not_fit_into_float_is_named(text: str, words: str) -> None:
     assert re.match(rf"{words} = .* is beyond 3.4e\+38", item.text)
     double = model.realtime(step=0.05, stop=0.5, accuracy=None, options=quick)
     assert double.evidence.holds
+
+
+def test_constants_that_vanish_in_float_are_named(tmp_path: Path) -> None:
+    text = """
+    model Vanishes
+      Real x(start = 1, fixed = true), y(start = 1, fixed = true);
+    equation
+      der(x) = -x + 1e-55*y;
+      der(y) = -5*y;
+    end Vanishes;
+    """
+    plan = pliant.load(text).realtime(step=0.01, stop=0.5, options={"precision": "float", "certificate": False})
+    item = next(one for one in plan.evidence.items if one.name == "range of float")
+    assert "the constant of der(x) = 1e-55 is below 1.2e-38" in item.text
+    folder = plan.write(tmp_path / "vanishes")
+    words = ["make", "-s", "-C", str(folder), "Vanishes.o", "CFLAGS=-O0 -std=c99 -Wall -Wextra -Werror -pedantic"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

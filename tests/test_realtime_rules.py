@@ -237,8 +237,20 @@ def test_command_line_and_what_goes_wrong(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="no symbols"):
         link_a2l(folder / "Linear.c", elf)
     (tmp_path / "one.a2l").write_text('SYMBOL_LINK "Linear_instance" 0')
-    with pytest.raises(ArgumentError, match="has no symbol other"):
-        link_a2l(tmp_path / "one.a2l", elf, instance="other")
+    (tmp_path / "far.a2l").write_text('SYMBOL_LINK "Linear_instance" 100000')
+    unlinked = folder / "Linear.o"
+    for source, program, instance, what in (
+        ("one.a2l", elf, "other", "has no variable other"),
+        ("one.a2l", elf, "main", "has no variable main"),  # a function
+        ("one.a2l", elf, "a b", "no name of a variable"),
+        ("one.a2l", unlinked, None, "not linked"),
+        ("far.a2l", elf, None, "bytes, an instance of the step more"),
+    ):
+        with pytest.raises(ArgumentError, match=what):
+            link_a2l(tmp_path / source, program, tmp_path / "never.a2l", instance=instance)
+    ran = CliRunner().invoke(app, ["a2l", str(file), "--elf", str(elf), "--instance", "nope"])
+    assert ran.exit_code == 2
+    assert not (tmp_path / "never.a2l").exists()
     with pytest.raises(pliant.CompileError, match="no little-endian ELF"):
         link_a2l(file, file)
     ran = CliRunner().invoke(app, ["a2l", str(tmp_path / "none.a2l"), "--elf", str(elf)])

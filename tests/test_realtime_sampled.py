@@ -158,3 +158,41 @@ def test_slow_growth_that_no_run_shows_is_told_but_does_not_fail() -> None:
     assert "so slightly" in item.text
     longer = plan_of(slow, 0.01, 30.0)
     assert "sampled loops" in longer.evidence.failing
+
+
+UNSTABLE = """
+model Un
+  parameter Real K = {K};
+  Real x(start = 0.1, fixed = true);
+  discrete Real u(start = 0, fixed = true);
+equation
+  der(x) = 2*x + u;
+  when sample(0, 0.1) then
+    u = -K*x;
+  end when;
+end Un;
+"""
+
+
+def test_a_growing_plant_must_be_held_by_its_loop() -> None:
+    held = plan_of(UNSTABLE.format(K=10), 0.01, 1.0)
+    assert (held.evidence.loop_radius or 2.0) < 1.0
+    assert held.evidence.holds
+    grows = plan_of(UNSTABLE.format(K=20.5), 0.01, 1.0)
+    assert "sampled loops" in grows.evidence.failing
+    short = plan_of(UNSTABLE.format(K=28), 0.01, 0.1)  # a single period
+    assert "sampled loops" in short.evidence.failing
+
+
+def test_growth_that_the_sampler_does_not_touch_is_the_plants_own() -> None:
+    text = UNSTABLE.format(K=2).replace("u = -K*x", "u = 0.5*pre(u)")
+    found = plan_of(text, 0.01, 0.3).evidence
+    assert not [name for name in found.failing if "sampled" in name]
+
+
+def test_where_the_loop_is_the_cause_the_step_is_not_blamed() -> None:
+    with pytest.raises(pliant.NonFiniteError, match="does not hold the plant") as found:
+        plan_of(UNSTABLE.format(K=28), 0.01, 3.0)
+    assert "gain" in (found.value.hint or "")
+    slow = UNSTABLE.format(K=4).replace("start = 0.1", "start = 0").replace("u = -K*x", "u = -10*(x - time)")
+    assert plan_of(slow, 0.01, 3.0).evidence.loop_radius  # the run grows, the loop holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -167,3 +168,27 @@ def test_a_plan_is_a_plain_evaluation(mixed: pliant.Model, tmp_path: Path) -> No
     assert "no states" in plan.report(tmp_path / "plan.html").read_text()
     plan.plot(tmp_path / "plan.png")
     assert plan.baselines() == []
+
+
+def test_whole_numbers_counted_by_a_clock_alone() -> None:
+    text = """
+    model Count
+      output Integer n(start = 0, fixed = true);
+    equation
+      when sample(0, 0.1) then
+        n = pre(n) + 1;
+      end when;
+    end Count;
+    """
+    plan = pliant.load(text).realtime(step=0.05, stop=1.0)
+    assert plan.evidence.holds
+    assert plan.code.y_names == ("n",)
+    assert plan.simulate(stop=1.0)["n"][-1] == 11
+
+
+def test_written_code_of_time_alone_has_no_warnings(tmp_path: Path) -> None:
+    plan = pliant.load("model Only output Real y = sin(time); end Only;").realtime(step=0.05, stop=1.0)
+    folder = plan.write(tmp_path / "only")
+    words = ["make", "-s", "-C", str(folder), "Only.o", "CFLAGS=-O0 -std=c99 -Wall -Wextra -Werror -pedantic"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

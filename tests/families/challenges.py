@@ -1,10 +1,10 @@
 """Plans of linear plants, challenged beyond what they were made for, against exact solutions.
 
 Inputs are drawn as constants, steps, ramps and sines, all of them straight lines between knots, so the plant's answer
-is a matrix exponential from knot to knot (scipy). From it the error of every row is counted again, and with it what is
-missed, flagged or beyond the accuracy. Where a parameter is negative the model has no solution: those rows, and no
-others, are kept apart. With the monitor off a plan misses what leaves its range; the worst cases run again from their
-file with the same errors.
+is a matrix exponential from knot to knot (scipy); states are in units from 1 to 1e-11. From it the error of every row
+is counted again, and with it what is missed, flagged or beyond the accuracy. Where a parameter is negative the model
+has no solution: those rows, and no others, are kept apart. With the monitor off a plan misses what leaves its range;
+the worst cases run again from their file with the same errors.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Matrix = NDArray[np.float64]
 N, SEEN = 8, 2
 ACCURACY = 0.05
 FINE = 8  # points of the exact solution in each step
+UNITS = (1.0, 1e-4, 1e-8, 1e-11)  # of the states
 CLOSE = 0.1  # of the limit: nearer to it nobody says on which side an error lies
 
 
@@ -98,7 +99,8 @@ def make(seed: int) -> Plant:
         return make(seed + 7_000_003)
     b, c = rng.normal(size=n) * (rng.random(n) < 0.7), 0.1 * rng.normal(size=n)
     b[int(rng.integers(n))] = 1.0
-    return Plant(A, b, c, float(rng.choice([0.02, 0.04])), 2.0)
+    unit = UNITS[seed % len(UNITS)]
+    return Plant(A, unit * b, unit * c, float(rng.choice([0.02, 0.04])), 2.0)
 
 
 def error_of(plant: Plant, plan: pliant.Plan, scenario: pliant.Scenario, scale: Matrix) -> Matrix:

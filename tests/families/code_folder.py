@@ -3,8 +3,9 @@
 Random models (linear and not, loops, sampled equations, when-clauses, reinit, initial()) in both precisions and
 orders, both forms and styles, with every kind of monitor. The folder is built by its own Makefile with gcc and clang,
 -O0 and -O2, and run by a program that knows the header only, from starts and with inputs (jumps at ends of steps among
-them) and parameters that the plan has not seen. Asked: bit for bit, where functions of libm or another start of an
-iteration are involved 1e-12 of the range in double. In addition the folder's self-test must pass.
+them) and parameters that the plan has not seen; outputs, through loops and not, are read after every step. Asked: bit
+for bit, where functions of libm or another start of an iteration are involved 1e-12 of the range in double. In addition
+the folder's self-test must pass.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ static @N@_inputs inputs(const double *row, size_t n) {
     return u;
 }
 
-static void put(const @N@ *m, FILE *file) {
+static void put(const @N@ *m, const @N@_inputs *u, FILE *file) {
     for (size_t i = 0; i < sizeof m->x / sizeof m->x[0]; i++) {
         const double value = (double)m->x[i];
         fwrite(&value, sizeof value, 1, file);
@@ -62,6 +63,12 @@ static void put(const @N@ *m, FILE *file) {
         fwrite(&value, sizeof value, 1, file);
     }
 #endif
+    @N@_outputs y;
+    @N@_get_outputs(m, u, &y);
+    for (size_t i = 0; i < sizeof y / sizeof(@N@_real); i++) {
+        const double value = (double)((const @N@_real *)&y)[i];
+        fwrite(&value, sizeof value, 1, file);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -80,7 +87,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < @NX@; i++) x[i] = (@N@_real)first[i];
     const @N@_inputs u0 = inputs(start, n_u);
     if (size[3] != 0 ? @N@_init_at(&m, &p, &u0, x) : @N@_init(&m, &p, &u0)) return 4;
-    put(&m, out);
+    put(&m, &u0, out);
     for (size_t k = 0; k < n; k++) {
         const @N@_inputs u = inputs(before + k * n_u, n_u), v = inputs(after + k * n_u, n_u);
 #if HAS_GUARDED
@@ -92,7 +99,7 @@ int main(int argc, char **argv) {
             @N@_step(&m, &u);
         else
             @N@_step_jump(&m, &u, &v);
-        put(&m, out);
+        put(&m, &v, out);
     }
     return fclose(out) != 0;
 }
@@ -201,6 +208,9 @@ def make(seed: int) -> tuple[Random, np.random.Generator]:
     _continuous(r, one, right)
     _hybrid(r, one, right)
     one.equations += [f"  der(x{i}) = {e};" for i, e in enumerate(right)]
+    loops = "".join(f" + {name}" for name in ("a", "z") if any(f" {name}" in line for line in one.declared))
+    one.declared.append("  output Real y;")
+    one.equations.append(f"  y = x{int(r.integers(one.n_states))} - 0.3*u1{loops};")
     return one, r
 
 
@@ -277,7 +287,7 @@ def by_program(program: Path, plan: pliant.Plan, run: Run, steps: StepInputs) ->
         np.concatenate([np.asarray(one, dtype=float) for one in parts]).tofile(given)
         _run([str(program), str(given), str(out)])
         rows = np.fromfile(out).reshape(run.n + 1, -1)
-    return {name: rows[:, k] for k, name in enumerate((*code.x_names, *code.memories))}
+    return {name: rows[:, k] for k, name in enumerate((*code.x_names, *code.memories, *code.y_names))}
 
 
 def planned(one: Random, r: np.random.Generator) -> tuple[pliant.Plan, dict[str, Any]]:
@@ -338,7 +348,7 @@ def compare(one: Random, plan: pliant.Plan, run: Run, builds: dict[str, Path], w
         start_values=run.start_values,
         kind=run.kind,
     )
-    names = [*(f"x{i}" for i in range(one.n_states)), *one.discrete]
+    names = [*(f"x{i}" for i in range(one.n_states)), *one.discrete, "y"]
     exact = not one.uses_libm and not (one.iterates and what == "states")
     share = 0.0 if exact else 1e-12 if plan.code.precision == "double" else 1e-5
     steps = steps_of(plan, run)

@@ -7,7 +7,7 @@
 
 What is drawn depends on the seed alone, not on the order of drawing, and is a table or a constant, so that every
 consumer sees the same values and files can hold them. Inputs that change at jumps only, and whole numbers, get tables
-of values that hold.
+of values that hold. Integers, Booleans and literals of enumerations are those that the range and the type have.
 """
 
 from __future__ import annotations
@@ -100,34 +100,43 @@ class DrawnSignal(Signal):
             return self._of_file(chance, name, declared, stop)
         span, whole = stop - self.start, declared.type != "real"
         if self.kind == "constant" or self.given.low == self.given.high:
-            return ConstantSignal(float(self._levels(chance, name, 1, whole)[0]))
+            return ConstantSignal(float(self._levels(chance, name, 1, declared)[0]))
         if self.kind == "step":
             count = int(chance.integers(1, JUMPS + 1))
             times = np.sort(self.start + span * chance.uniform(*PART, count))
-            return _stairs(name, self.start, times, self._levels(chance, name, count + 1, whole))
+            return _stairs(name, self.start, times, self._levels(chance, name, count + 1, declared))
         if self.kind == "ramp":
             first, last = np.sort(self.start + span * chance.uniform(*PART, 2)).tolist()
             times = np.array([self.start, first, last])
-            values = np.repeat(self._levels(chance, name, 2, whole), [2, 1])
+            values = np.repeat(self._levels(chance, name, 2, declared), [2, 1])
         else:
             times, values = self._sines(chance, span)
         if declared.held or whole:
             grid = np.linspace(self.start, stop, max(FEWEST, len(times)))
             values = np.interp(grid, times, values)
-            return _table(name, grid, np.round(values) if whole else values)
+            return _table(name, grid, self._nearest(name, values, declared) if whole else values)
         return _table(name, times, values)
 
-    def _levels(self, chance: np.random.Generator, name: str, count: int, whole: bool) -> Array:
+    def _levels(self, chance: np.random.Generator, name: str, count: int, declared: Declared) -> Array:
         """Values of the range."""
         low, high = self.given.low, self.given.high
-        if not whole:
+        if declared.type == "real":
             return chance.uniform(low, high, count)
-        lowest, highest = math.ceil(low), math.floor(high)
-        if lowest > highest:
-            raise ArgumentError(
-                f"input {name}: there is no whole number between {low:g} and {high:g}", hint="a wider range"
-            )
-        return chance.integers(lowest, highest + 1, count).astype(np.float64)
+        known = whole_values(f"input {name}", self._span(declared), declared)
+        if not isinstance(known, tuple):
+            return np.asarray(known[chance.integers(len(known), size=count)])
+        return chance.integers(int(known[0]), int(known[1]) + 1, count).astype(np.float64)
+
+    def _span(self, declared: Declared) -> tuple[float, float]:
+        """The range, or that of the model where the file's own values count."""
+        return (declared.low, declared.high) if math.isnan(self.given.low) else (self.given.low, self.given.high)
+
+    def _nearest(self, name: str, values: Array, declared: Declared) -> Array:
+        """Values that the input can have."""
+        known = whole_values(f"input {name}", self._span(declared), declared)
+        if isinstance(known, tuple):
+            return np.clip(np.round(values), *known)
+        return np.asarray(known[np.abs(values[:, None] - known[None, :]).argmin(axis=1)])
 
     def _sines(self, chance: np.random.Generator, span: float) -> tuple[Array, Array]:
         low, high = self.given.low, self.given.high
@@ -155,7 +164,7 @@ class DrawnSignal(Signal):
             width = top - bottom
             scaled = (values - bottom) / width if width else np.full(len(values), 0.5)
             values = self.given.low + (self.given.high - self.given.low) * scaled
-            values = np.round(values) if declared.type != "real" else values
+            values = self._nearest(name, values, declared) if declared.type != "real" else values
         return make_table(name, times, values, known.origin)
 
 
@@ -166,6 +175,51 @@ def _table(name: str, times: Array, values: Array) -> TableSignal:
 def _stairs(name: str, start: float, times: Array, levels: Array) -> TableSignal:
     """Each level holds until the next time."""
     return _table(name, np.concatenate([[start], np.repeat(times, 2)]), np.repeat(levels, 2)[:-1])
+
+
+# ------------------------------------------------------------------------------------------------ whole numbers
+
+
+def whole_values(what: str, span: tuple[float, float], declared: Declared) -> tuple[float, float] | Array:
+    """Lowest and highest whole number in a range that the type can have; all values where these have gaps."""
+    low, high = max(span[0], declared.low), min(span[1], declared.high)
+    if declared.values:
+        known = np.array([one for one in sorted(declared.values) if low <= one <= high], dtype=np.float64)
+        if len(known):
+            return known
+    if declared.type == "boolean":
+        low, high = max(low, 0.0), min(high, 1.0)
+    elif declared.literals and not declared.values:
+        low, high = max(low, 1.0), min(high, float(len(declared.literals)))
+    lowest = math.ceil(low) if math.isfinite(low) else low
+    highest = math.floor(high) if math.isfinite(high) else high
+    if declared.values or lowest > highest:
+        word = "whole number" if declared.type == "integer" else f"value of its type ({declared.type})"
+        raise ArgumentError(f"{what}: there is no {word} between {span[0]:g} and {span[1]:g}", hint="another range")
+    return lowest, highest
+
+
+class DrawnNumber(float):
+    """A number drawn from a range; what becomes of it follows from the type of the name that it is given to."""
+
+    low: float
+    high: float
+
+    def __new__(cls, value: float, low: float = math.nan, high: float = math.nan) -> DrawnNumber:
+        """``low``, ``high``: what it was drawn from."""
+        made = super().__new__(cls, value)
+        made.low, made.high = low, high
+        return made
+
+    def typed(self, what: str, declared: Declared) -> float:
+        """Itself, or a whole number of the range: each as often as the others."""
+        if declared.type == "real" or not self.low < self.high:
+            return float(self)
+        known = whole_values(what, (self.low, self.high), declared)
+        share = (self - self.low) / (self.high - self.low)
+        count = known[1] - known[0] + 1 if isinstance(known, tuple) else len(known)
+        k = min(int(share * count), int(count) - 1)
+        return float(known[0] + k if isinstance(known, tuple) else known[k])
 
 
 # ------------------------------------------------------------------------------------------------------ reading

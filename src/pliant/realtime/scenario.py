@@ -14,7 +14,8 @@ from pliant.arguments import Vector, by_name, is_number
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.plain import AsDict
-from pliant.realtime.drawn import DrawnSignal
+from pliant.realtime.drawn import DrawnNumber, DrawnSignal
+from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import suggestion
 from pliant.solve.run.inputs import InputSet, same_time
 from pliant.solve.signals.given import read_inputs
@@ -128,6 +129,25 @@ class StepInputs:
     def as_type(self, kind: Any) -> StepInputs:
         """In the precision of a step."""
         return StepInputs(*(np.ascontiguousarray(one, dtype=kind) for one in (self.start, self.before, self.after)))
+
+
+def with_types(model: NumericModel, scenario: Scenario) -> Scenario:
+    """Numbers that were drawn, as their names have them in this model: whole ones of Integers and the like."""
+    parts = (scenario.parameters, scenario.start_values)
+    if not any(isinstance(value, DrawnNumber) for part in parts for value in part.values()):
+        return scenario
+
+    def typed(name: str, value: float) -> float:
+        if not isinstance(value, DrawnNumber):
+            return value
+        info = model.known.variables.get(name)
+        low = -math.inf if info is None or info.min is None else info.min
+        high = math.inf if info is None or info.max is None else info.max
+        declared = Declared(model.known.type(name), True, low, high, () if info is None else info.literals)
+        return value.typed(f"{scenario.name}: {name}", declared)
+
+    parameters, starts = ({name: typed(name, value) for name, value in part.items()} for part in parts)
+    return replace(scenario, parameters=parameters, start_values=starts)
 
 
 STOP_SHARE = 1e-3  # of a step: a run that ends as near to its stop ends there

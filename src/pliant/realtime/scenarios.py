@@ -15,7 +15,7 @@ from pliant.batch.design import Design, latin_hypercube
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
 from pliant.plain import plain
-from pliant.realtime.drawn import InputRange, read_input_range, read_range
+from pliant.realtime.drawn import DrawnNumber, InputRange, read_input_range, read_range
 from pliant.realtime.scenario import Scenario
 from pliant.solve.names import suggestion
 
@@ -30,6 +30,8 @@ class Scenarios(Sequence[Scenario]):
     ranges   a mapping with "parameters", "start_values" and "inputs", each from names to ranges (low, high). For an
              input also a mapping with "kind" ("constant", "step", "ramp", "multisine" or "file", or several of them),
              "range", and for sines "frequency" in Hz, for files "file" (one or several); a pair alone: a kind is drawn
+             Names of Integers, Booleans and enumerations get the whole numbers (literals) of their ranges, where the
+             model is known: in plans and challenges
     n        how many
     seed     another seed, other scenarios
     stop     end of each scenario; None: that of the plan
@@ -62,7 +64,7 @@ class Scenarios(Sequence[Scenario]):
             for name, given in self.ranges[part].items():
                 is_one = is_number(given) and math.isfinite(given)
                 pairs[f"{part}:{name}"] = (given, given) if is_one else read_range(f"{part}, {name}", given)
-        moving = {name: pair for name, pair in pairs.items() if pair[0] < pair[1]}
+        self._pairs = moving = {name: pair for name, pair in pairs.items() if pair[0] < pair[1]}
         self._fixed = {name: float(pair[0]) for name, pair in pairs.items() if name not in moving}
         return latin_hypercube(moving, n=self.n, seed=self.seed) if moving else None
 
@@ -76,7 +78,8 @@ class Scenarios(Sequence[Scenario]):
         place = k + self.n if k < 0 else k
         if not 0 <= place < self.n:
             raise IndexError(k)
-        values = {**self._fixed, **({} if self._design is None else self._design[place])}
+        drawn = {} if self._design is None else self._design[place]
+        values = {**self._fixed, **{name: DrawnNumber(one, *self._pairs[name]) for name, one in drawn.items()}}
         parts: dict[str, dict[str, float]] = {"parameters": {}, "start_values": {}}
         for name, value in values.items():
             part, _, own = name.partition(":")

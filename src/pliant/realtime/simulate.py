@@ -8,7 +8,7 @@ import numpy as np
 
 from pliant.errors import ModelEvaluationError, NonFiniteError
 from pliant.realtime.sparsing.linearise import Matrix
-from pliant.realtime.stages.step import Drive
+from pliant.realtime.stages.step import Drive, written_outputs
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.results.manifest import make_manifest
 from pliant.solve.results.result import Result, Stats
@@ -23,13 +23,18 @@ def _other_kind(run: Drive) -> str:
 
 
 def run_result(model: NumericModel, run: Drive) -> Result:
-    """All variables at every step; the result so far where the run diverged."""
+    """All variables at every step; the result so far where the run diverged.
+
+    Declared outputs are those of the written get_outputs; other variables are the model's at the states of the step.
+    """
     names = model.names
     good = np.asarray(np.isfinite(run.x).all(axis=1), dtype=bool)
     count = len(good) if good.all() else int(np.argmin(good))
     y = np.empty((count, len(names.y)))
     known = _outputs(run, y)
     times, x, y = run.time[:known], run.x[:known], y[:known]
+    for place, values in written_outputs(model, run).items():
+        y[:, place] = values[:known]
     visible = model.all_x
     columns = (*(names.x[i] for i in visible), *names.y)
     done = known - 1

@@ -116,7 +116,7 @@ class Symbols:
                     unit=own.unit,
                     description=own.description,
                     state_select=own.state_select,
-                    is_output=own.causality is Causality.OUTPUT,
+                    is_output=own.causality is Causality.OUTPUT and kind is not Kind.BEFORE,  # pre(v) is not v
                     is_discrete=own.variability is Variability.DISCRETE,
                     literals=literals,
                     tunable=tunable,

@@ -64,6 +64,11 @@ def _bounds(plan: Plan, name: str) -> tuple[float, float]:
     info = plan.outcome.model.known.variables
     one = info.get(name, None)
     low, high = (None, None) if one is None else (one.min, one.max)
+    if one is not None and one.type in ("boolean", "enumeration"):  # literals have no others beyond
+        last = float(len(one.literals) or math.inf)
+        low, high = (
+            (0.0, 1.0) if one.type == "boolean" else (1.0 if low is None else low, last if high is None else high)
+        )
     return (-math.inf if low is None else low), (math.inf if high is None else high)
 
 

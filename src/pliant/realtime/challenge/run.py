@@ -21,7 +21,7 @@ from pliant.errors import ArgumentError, SimulationInterrupted
 from pliant.realtime.challenge.found import Challenge
 from pliant.realtime.challenge.ranges import default_scenarios
 from pliant.realtime.challenge.trial import ChallengeRow, ScenarioTrial
-from pliant.realtime.scenario import Scenario, make_scenarios
+from pliant.realtime.scenario import Scenario, make_scenarios, with_types
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import check_parameters
 from pliant.solve.signals.given import typed_inputs
@@ -93,6 +93,7 @@ def challenge(
 
 def settled(model: NumericModel, scenario: Scenario) -> Scenario:
     """Names checked, and inputs as tables of numbers."""
+    scenario = with_types(model, scenario)
     assert scenario.stop is not None
     try:
         declared = model.declared_inputs(check_parameters(model, scenario.parameters))

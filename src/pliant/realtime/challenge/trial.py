@@ -16,7 +16,7 @@ import numpy as np
 from pliant.calls import by_keyword_class
 from pliant.errors import NonFiniteError, PliantError, SimulationInterrupted, SolverError
 from pliant.plain import AsDict
-from pliant.realtime.evidence.accuracy import AccurateRun, Judge, accurate_run
+from pliant.realtime.evidence.accuracy import AccurateRun, Judge
 from pliant.realtime.flags import Flag
 from pliant.realtime.scenario import Scenario, step_times
 from pliant.realtime.sparsing.linearise import Matrix, Walker
@@ -95,7 +95,7 @@ class ScenarioTrial:
         """One scenario; errors of the model itself become the reason."""
         names = self.judge.accuracy.names
         try:
-            exact = accurate_run(self.model, scenario, self.step, names)
+            exact = self.judge.run_of(scenario)
             inside = self._is_covered(exact, scenario)
         except SimulationInterrupted:
             raise

@@ -222,7 +222,7 @@ class StepBuilder:
         relations = [(k, point.comparison(k)) for k in w.kept]
         discrete = discrete_part(w, self.tau)
         first = self._start(jacobian, f)
-        outside = point if self.options.order == 1 else w.evaluate(w.leaves(), fresh=True)
+        outside = self._outside(point)
         found = [v for v, one in enumerate(w.variables) if one.is_output] or list(p.x[: p.n_states])
         outputs = [(w.variables[v].name, v, outside.of(w.s.replaced.get(v, var(self.g, v)))) for v in found]
         self._check_leaves(systems)
@@ -252,6 +252,18 @@ class StepBuilder:
             ],
             rates_of(self.g, w.s.events, discrete, w.out, self.tau) if discrete else (),
         )
+
+    def _outside(self, point: ModelPass) -> ModelPass:
+        """The model where outputs are computed: after a step, with the inputs from its end on. Inputs that jump there
+        leave loops farther from their solutions than a step does: they may have iterations of their own."""
+        w, options = self.w, self.options
+        count = options.output_steps or options.newton_steps
+        if options.order == 1 and count == options.newton_steps:
+            return point
+        w.newton_steps = count
+        leaf = w.leaves()
+        self._settle(leaf)
+        return w.evaluate(leaf, fresh=True)
 
     def _wide(self) -> Wide | None:
         if not self.w.in_float:

@@ -129,19 +129,25 @@ def driver_text(text: StepText) -> str:
     n_d = len(text.plan.discrete.memories)
     memories = f"        if (d) memcpy(d + k * {n_d}, m->d, sizeof m->d);\n" if n_d else ""
     states = f"        if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);\n" if text.n else "        (void)x;\n"
+    y = (
+        f"        if (y) pliant_outputs(m, (const pl_real *)({later}), y + k * {n_y});\n"
+        if n_y
+        else "        (void)y;\n"
+    )
     runs = "".join(
         f"""
 /* n steps; u: n rows of inputs up to the ends of the steps, after (or NULL): from the ends on, x (or NULL): n rows of
- * states after each step, bits (or NULL): n flags, d (or NULL): n rows of discrete variables */
+ * states after each step, bits (or NULL): n flags, d (or NULL): n rows of discrete variables, y (or NULL): n rows of
+ * outputs after each step, with the inputs from its end on */
 int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after, pl_real *x, unsigned *bits,
-                      pl_real *d);
+                      pl_real *d, pl_real *y);
 int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after, pl_real *x, unsigned *bits,
-                      pl_real *d) {{
+                      pl_real *d, pl_real *y) {{
     int64_t fell = 0;
 {none}    (void)after, (void)bits, (void)d;
     for (int64_t k = 0; k < n; k++) {{
         {call}(m, {pick}, {later});
-{states}{memories}{_bits(text, name)}    }}
+{states}{memories}{_bits(text, name)}{y}    }}
     return fell;
 }}
 """
@@ -172,11 +178,11 @@ void pliant_start({n} *m, const pl_real *u, const pl_real *d);
 void pliant_start({n} *m, const pl_real *u, const pl_real *d) {{
 {none}    start_at(m, {first}, d);
 }}
-{runs}
+
 void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y);
 void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y) {{
 {none}    {n}_outputs all;
     {n}_get_outputs(m, {first}, &all);
     memcpy(y, &all, {n_y} * sizeof(pl_real));
 }}
-"""
+{runs}"""

@@ -309,6 +309,7 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         looks = f"    const int is_known = {self._at(STEP, None)} >= 2;\n" if self.n else ""
         looks += self._pivot_text(fabs) + self._state_text(fabs) + self._outside_text() + self._row_text(fabs)
         looks += self._full_text()
+        looks = looks if "m->" in looks else f"    (void)m;\n{looks}"
         return f"""{data}unsigned {n}_monitor({head}) {{
     {n}_flags out = {{0}};
     int not_finite = 0;

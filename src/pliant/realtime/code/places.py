@@ -10,6 +10,7 @@ from pliant.codegen.arrays import of_instance
 from pliant.codegen.places import Argument, Array, Field, Layout, Owner, Place, StructArray, ValueKind, number
 
 FLOAT_MAX = 3.4e38
+FLOAT_TINY = 2.0**-150  # half of the smallest number of float: what is less becomes zero
 
 # what functions are given
 INSTANCE = Argument("m", StructArray.INSTANCE)
@@ -69,6 +70,8 @@ class StepLayout(Layout):
             return "NAN"
         if abs(value) > FLOAT_MAX:
             return "HUGE_VALF" if value > 0 else "-HUGE_VALF"
+        if abs(value) < FLOAT_TINY:  # compilers would warn; stages/float_range.py names it
+            value = math.copysign(0.0, value)
         return number(value) + "f"
 
     def place(self, place: Place) -> str:

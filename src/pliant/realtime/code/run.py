@@ -55,6 +55,7 @@ class Stepper:
         self.fallbacks = 0  # steps of the last run that fell back to the full pattern
         self.flags = np.empty(0, np.uint32)  # bits of the monitor in each step of it
         self.memories = np.empty((0, len(code.memories)), self.type)  # discrete variables after each step of it
+        self.y = np.empty((0, len(code.y_names)), self.type)  # outputs after each step of it, where they were wanted
         self.reset()
 
     @property
@@ -160,17 +161,27 @@ class Stepper:
             )
         return np.ascontiguousarray(table, dtype=self.type)
 
-    def run(self, u_table: Any, n_steps: int, history: bool = True, kind: str = "", after: Any = None) -> Array:
+    def run(
+        self,
+        u_table: Any,
+        n_steps: int,
+        history: bool = True,
+        kind: str = "",
+        after: Any = None,
+        outputs: bool = False,
+    ) -> Array:
         """Steps with the rows of ``u_table`` (None without inputs): x after each of them, or only after the last.
 
         ``after``: inputs from the ends of the steps on, where they jump there. ``kind``: "full" or "guarded" for the
-        steps of a stepper with fallback.
+        steps of a stepper with fallback. ``outputs``: those after each step are wanted, in ``self.y``.
         """
         out = np.empty((n_steps if history else 0, self.code.n_x), self.type)
         self.memories = np.empty((n_steps if history else 0, len(self.code.memories)), self.type)
+        self.y = np.empty((n_steps if outputs else 0, len(self.code.y_names)), self.type)
         self.flags = np.zeros(n_steps, np.uint32)
         bits = self.flags if self.code.options.monitor else None
-        self.fallbacks = self._run((u_table, after), n_steps, out if history else None, bits, kind)
+        wanted = (out if history else None, bits, self.memories if history else None, self.y if outputs else None)
+        self.fallbacks = self._run((u_table, after), n_steps, wanted, kind)
         return out if history else self.x.copy()
 
     def watch(self, u_table: Any, n_steps: int, after: Any = None, kind: str = "") -> NDArray[np.uint32]:
@@ -178,7 +189,7 @@ class Stepper:
         if not self.code.options.monitor:
             raise ArgumentError("the stepper has no monitor", hint="StepperOptions(monitor=True)")
         bits = np.zeros(n_steps, np.uint32)
-        self._run((u_table, after), n_steps, None, bits, kind)
+        self._run((u_table, after), n_steps, (None, bits, None, None), kind)
         return bits
 
     def monitor(self) -> dict[str, float]:
@@ -195,13 +206,13 @@ class Stepper:
         call(ctypes.c_void_p(self.address), ctypes.byref(flags))
         return {name: getattr(flags, name) for name, _ in MEMBERS}
 
-    def _run(self, inputs: tuple[Any, Any], n_steps: int, out: Array | None, bits: Array | None, kind: str) -> int:
+    def _run(self, inputs: tuple[Any, Any], n_steps: int, wanted: Sequence[Array | None], kind: str) -> int:
+        """``wanted``: rows of x, bits, rows of discrete variables and of outputs to fill, or None."""
         u = self._inputs(inputs[0], n_steps)
         after = None if inputs[1] is None else self._inputs(inputs[1], n_steps)
         call = getattr(self.library, f"pliant_run_{kind}" if kind else "pliant_run")
         call.restype = ctypes.c_int64
-        memories = self.memories if out is not None and self.code.memories else None
-        places = [ctypes.c_void_p(None if one is None else one.ctypes.data) for one in (u, after, out, bits, memories)]
+        places = [ctypes.c_void_p(None if one is None else one.ctypes.data) for one in (u, after, *wanted)]
         return int(call(ctypes.c_void_p(self.address), ctypes.c_int64(n_steps), *places))
 
     def outputs(self, u: Any = None) -> Array:
@@ -229,7 +240,7 @@ class Stepper:
         for _ in range(repeat):
             self.restore(saved)
             begin = time.perf_counter()
-            self._run((u, None), n_steps, None, None, kind)
+            self._run((u, None), n_steps, (None, None, None, None), kind)
             best = min(best, time.perf_counter() - begin)
         self.restore(saved)
         return best / n_steps

@@ -43,6 +43,7 @@ class StepperOptions:
     precision: str = "double"  # or "float"
     order: int = 1  # 2: extrapolated
     newton_steps: int = 2  # per nonlinear loop and evaluation
+    output_steps: int | None = None  # the same where outputs are computed; None: as many
     event_rounds: int = 1  # of the events at the end of a step: what pre(v) means is brought up to date between them
     relation_passes: int = (
         0  # before the step, for relations that depend on themselves; 0: their values of the last one

@@ -59,8 +59,8 @@ class Recorded:
     scale: Matrix  # (n,)
     d: NDArray[Any]  # (points, n_d) discrete variables
     d_scale: Matrix
-    y: NDArray[Any]  # outputs after the last step
-    y_scale: Matrix
+    y: NDArray[Any]  # (points, n_y) outputs
+    y_scale: Matrix  # infinite where rounding decides what an output is
     y_tolerance: float
     x_full: NDArray[Any] | None  # after the last step with all entries, where the code has that step
     tolerance: float
@@ -93,17 +93,23 @@ def rounded(value: float) -> float:
     return float(f"{value:.1e}")
 
 
-def _disturbed(stepper: Stepper, inputs: StepInputs, n_steps: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """x and discrete variables after each step, from where the stepper stands."""
+def _disturbed(stepper: Stepper, inputs: StepInputs, n_steps: int) -> tuple[NDArray[Any], ...]:
+    """x, discrete variables and outputs after each step, from where the stepper stands."""
     random = np.random.default_rng(0)
     n = stepper.code.n_x
     size = ULPS * np.finfo(stepper.type).eps
     x, d = np.empty((n_steps, n), stepper.type), np.empty((n_steps, len(stepper.code.memories)), stepper.type)
+    y = np.empty((n_steps, len(stepper.code.y_names)), stepper.type)
     for k in range(n_steps):
         stepper.run(inputs.before[k : k + 1], 1, history=False, after=inputs.after[k : k + 1])
         stepper.x[:] *= (1.0 + size * random.uniform(-1.0, 1.0, n)).astype(stepper.type)
-        x[k], d[k] = stepper.x, stepper.discrete
-    return x, d
+        x[k], d[k], y[k] = stepper.x, stepper.discrete, _outputs_now(stepper, inputs.after[k])
+    return x, d, y
+
+
+def _outputs_now(stepper: Stepper, u: NDArray[Any]) -> NDArray[Any]:
+    code = stepper.code
+    return stepper.outputs(u if code.u_names else None) if code.y_names else np.empty(0, stepper.type)
 
 
 def _started(code: StepCode, inputs: StepInputs) -> Stepper:
@@ -119,8 +125,8 @@ def record(plan: Plan) -> Recorded:
     n_steps, inputs = scenario_inputs(plan, MOST_STEPS)
     stepper = _started(code, inputs)
     first = stepper.x.copy()
-    history = stepper.run(inputs.before, n_steps, after=inputs.after)
-    discrete = stepper.memories
+    history = stepper.run(inputs.before, n_steps, after=inputs.after, outputs=True)
+    discrete, outputs = stepper.memories, stepper.y
     if not np.isfinite(history).all():
         bad = int(np.argmin(np.isfinite(history).all(axis=1)))
         reason = does_not_fit(plan.outcome) if code.precision == "float" else ""
@@ -132,14 +138,14 @@ def record(plan: Plan) -> Recorded:
         )
     scale = sizes(np.vstack([first[None, :], history]))
     d_scale = sizes(discrete) if len(code.memories) else np.zeros(0)
-    other, other_d = _disturbed(_started(code, inputs), inputs, n_steps)
+    other, other_d, other_y = _disturbed(_started(code, inputs), inputs, n_steps)
     away = _away((other, other_d), (history, discrete), (scale, d_scale))
     allowed = np.maximum.accumulate(MARGIN * away)
     whole, _ = scenario_inputs(plan)
     usable = max(1, int(np.searchsorted(allowed, CEILING))) if np.isfinite(allowed).all() else 1
     n_steps = min(n_steps, usable)
-    points = sorted({int(k) for k in np.linspace(1, n_steps, min(n_steps, MOST_POINTS)).round()})
     inputs = inputs.first(n_steps)
+    points = _points(inputs, n_steps)
     return Recorded(
         n_steps,
         inputs,
@@ -148,7 +154,7 @@ def record(plan: Plan) -> Recorded:
         scale,
         discrete[np.array(points) - 1],
         d_scale,
-        *_outputs(code, inputs, other, points),
+        *_outputs(outputs, other_y, points, FLOOR[code.precision]),
         x_full=_full(code, inputs, n_steps),
         tolerance=rounded(max(FLOOR[code.precision], float(allowed[n_steps - 1]))),
         complete=n_steps == whole,
@@ -185,7 +191,8 @@ def _other_start(plan: Plan, inputs: StepInputs, n_steps: int, scales: tuple[Mat
         history = stepper.run(table, n_steps)
         found = history, stepper.memories
         stepper.reset(x, u)
-        away = MARGIN * float(_away(_disturbed(stepper, steps, n_steps), found, scales).max())
+        moved, other, _ = _disturbed(stepper, steps, n_steps)
+        away = MARGIN * float(_away((moved, other), found, scales).max())
         if np.isfinite(history).all() and away <= CEILING:
             tolerance = rounded(max(FLOOR[code.precision], away))
             return OtherStart(u, x, n_steps, history[-1], found[1][-1], tolerance)
@@ -205,23 +212,27 @@ def _moved(declared: Declared, value: float, by: float) -> float:
     return value + step if value + step <= high else max(value - step, declared.low)
 
 
+def _points(inputs: StepInputs, n_steps: int) -> list[int]:
+    """Steps after which a self-test compares: spread over the run, and after those at whose ends inputs jump."""
+    spread = np.linspace(1, n_steps, min(n_steps, MOST_POINTS)).round()
+    jumps = inputs.jumps
+    chosen = jumps[np.unique(np.linspace(0, len(jumps) - 1, min(len(jumps), MOST_POINTS)).astype(int))] + 1
+    return sorted({int(k) for k in (*spread, *chosen) if k <= n_steps})
+
+
 def _outputs(
-    code: StepCode, inputs: StepInputs, other: NDArray[Any], points: list[int]
+    y: NDArray[Any], other: NDArray[Any], points: list[int], floor: float
 ) -> tuple[NDArray[Any], Matrix, float]:
-    """Outputs after the last step, their sizes, and how far they may be away; ``other``: the disturbed run."""
-    stepper = _started(code, inputs)
-    floor = FLOOR[code.precision]
-    if not code.y_names:
-        return np.zeros(0, stepper.type), np.zeros(0), floor
-    rows, done = [], 0
-    for k in points:
-        stepper.run(inputs.before[done:k], k - done, history=False, after=inputs.after[done:k])
-        rows.append(stepper.outputs(inputs.after[k - 1] if code.u_names else None))
-        done = k
-    scale = sizes(np.array(rows))
-    stepper.x[:] = other[points[-1] - 1]
-    away = stepper.outputs(inputs.after[done - 1] if code.u_names else None).astype(np.float64) - rows[-1]
-    return rows[-1], scale, rounded(max(floor, MARGIN * float((np.abs(away) / scale).max())))
+    """Outputs after these steps, their sizes, and how far they may be away; ``other``: those of the disturbed run."""
+    rows = np.array(points) - 1
+    kept = y[rows]
+    if not kept.size:
+        return kept, np.zeros(0), floor
+    scale = sizes(kept)
+    with np.errstate(all="ignore"):
+        away = MARGIN * (np.abs(other[rows].astype(np.float64) - kept) / scale).max(axis=0)
+    said = away <= CEILING
+    return kept, np.where(said, scale, np.inf), rounded(max(floor, float(away[said].max(initial=0.0))))
 
 
 def _full(code: StepCode, inputs: StepInputs, n_steps: int) -> NDArray[Any] | None:

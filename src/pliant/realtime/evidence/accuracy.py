@@ -4,14 +4,17 @@
 
 v_k is the plan's value at the end of step k, v(t) the accurate run; both sides of a jump belong to the set, what lies
 between them does not. A curve that is late by a step is right: the time of a value is not known better on the target.
-The range is that of the accurate runs; of a name that does not move its nominal value stands for it. Between rows of
+The range is that of the accurate runs; of a name that does not move its nominal value stands for it. Tolerances of
+these runs follow the ranges: where those of the first ones are no small part of the range of an unknown, they are made
+again. A name with a range near the tolerance moves if two runs of different tolerances say so. Between rows of
 the accurate run (a few in each step, and both sides of every jump) the set is the interval of neighbouring values.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,9 +33,17 @@ from pliant.solve.run.simulate import simulate
 DEFAULT = 0.05
 REFERENCE_RTOL = 1e-8
 REFERENCE_SECONDS = 120.0
+LONGER = 10.0  # times a first run may a sharper one take
 WITHIN = 4  # rows of the accurate run in each step
 LARGEST_STORE = 20_000_000  # numbers of one accurate run; beyond it fewer rows in each step
 RESOLVED = 10.0  # times the tolerance of the accurate run: what moves by less does not move
+ATOL_RANGE = 1e-10  # of the range of an unknown, in runs that are made again
+NEAR = 1e-7  # of a range: an absolute tolerance above it is too large
+RTOL_RANGE = 1e-4  # of a range: the relative tolerance of values above it is too large
+SHARPEST = 1e-12  # relative tolerance
+AGAIN = 3  # times that accurate runs are made again at most
+COARSE = 0.1  # of what is allowed: an error of accurate runs that is told
+AGREE = 1e-2  # of a range: two runs that are this close show that it is none of rounding
 SAME_TIME = 1e-9  # of a step
 
 
@@ -149,6 +160,18 @@ class AccurateRun:
     highest: Matrix
     size: Matrix  # (m,) largest modulus
 
+    def apart(self, other: AccurateRun) -> Matrix:
+        """(m,) largest distance of another accurate run from this one."""
+        first, second = self._by_steps(), other._by_steps()
+        rows = min(len(first), len(second))
+        away = np.abs(first[:rows] - second[:rows]).max(axis=0, initial=0.0)
+        return np.asarray(np.maximum(*np.split(away, 2)))
+
+    def _by_steps(self) -> Matrix:
+        """(steps, 2 m) lowest and highest values within each step."""
+        _, first = np.unique(self.step, return_index=True)
+        return np.hstack([np.minimum.reduceat(self.low, first, axis=0), np.maximum.reduceat(self.high, first, axis=0)])
+
     def distance(self, values: Matrix) -> Matrix:
         """(N + 1, m) from values at the ends of steps to what this run takes within a step around them."""
         known, first = np.unique(self.step, return_index=True)  # not all where the model ended its run
@@ -161,21 +184,55 @@ class AccurateRun:
         return np.where(np.isfinite(values), out, np.inf)
 
 
-def _simulated(model: NumericModel, scenario: Scenario, stop: float, points: Matrix | None, names: list[str]) -> Result:
+@dataclass(frozen=True, eq=False)
+class Tolerances:
+    """Of accurate runs."""
+
+    rtol: float
+    atol: Matrix  # (n,)
+    seconds: float = REFERENCE_SECONDS
+
+    @staticmethod
+    def of(model: NumericModel) -> Tolerances:
+        """Where nothing is known of ranges yet."""
+        nominal = np.ones(model.n_x) if model.x_nominal is None else np.abs(model.x_nominal)
+        return Tolerances(REFERENCE_RTOL, ATOL_SHARE * REFERENCE_RTOL * nominal)
+
+    def sharper(self, size: Matrix, width: Matrix) -> Tolerances:
+        """Tolerances for unknowns with these largest values and ranges; the same where they are small enough."""
+        moves = width > RESOLVED * self.rtol * size
+        coarse = moves & (self.atol > NEAR * width)
+        atol = np.where(coarse, np.minimum(self.atol, ATOL_RANGE * width), self.atol)
+        share = float(np.min(np.where(moves, width, np.inf) / np.where(size > 0.0, size, 1.0), initial=np.inf))
+        rtol = self.rtol
+        if rtol > RTOL_RANGE * share:
+            rtol = max(SHARPEST, 0.1 * RTOL_RANGE * share)
+        return replace(self, rtol=min(rtol, self.rtol), atol=atol)
+
+    def same(self, other: Tolerances) -> bool:
+        """Nothing to gain?"""
+        return self.rtol == other.rtol and bool((self.atol == other.atol).all())
+
+
+def _simulated(
+    model: NumericModel, scenario: Scenario, given: tuple[float, Matrix | None, Tolerances | None], names: list[str]
+) -> Result:
+    """``given``: end, rows (None: those of the solver), tolerances (None: the usual ones)."""
+    stop, points, tolerances = given
     request = check_request(
         model,
         start=scenario.start,
         stop=stop,
         method="auto",
-        rtol=REFERENCE_RTOL,
-        atol=None,
+        rtol=tolerances.rtol if tolerances else REFERENCE_RTOL,
+        atol=tolerances.atol if tolerances else None,
         points=points,
         step=None,
         parameters=scenario.parameters,
         start_values=scenario.start_values,
         outputs=names,
         options={"initial": "solve"},
-        timeout=REFERENCE_SECONDS,
+        timeout=tolerances.seconds if tolerances else REFERENCE_SECONDS,
     )
     return simulate(model, request, scenario.inputs, False)
 
@@ -184,7 +241,7 @@ def reference_run(model: NumericModel, trace: Trace, scenario: Scenario) -> Matr
     """An accurate simulation at the times of a trace, (N + 1, n)."""
     times = np.concatenate([[scenario.start], trace.t])
     visible = [model.names.x[i] for i in model.all_x]
-    result = _simulated(model, scenario, float(times[-1]), times, visible)
+    result = _simulated(model, scenario, (float(times[-1]), times, None), visible)
     return _all_x(model, result, times, float(trace.t[0]) - scenario.start)
 
 
@@ -197,7 +254,9 @@ def _all_x(model: NumericModel, result: Result, times: Matrix, step: float) -> M
     return values
 
 
-def accurate_run(model: NumericModel, scenario: Scenario, step: float, names: Sequence[Name]) -> AccurateRun:
+def accurate_run(
+    model: NumericModel, scenario: Scenario, step: float, names: Sequence[Name], tolerances: Tolerances | None = None
+) -> AccurateRun:
     """Simulate a scenario for comparison with steps of one size."""
     assert scenario.stop is not None
     count = max(1, round((scenario.stop - scenario.start) / step))
@@ -207,11 +266,11 @@ def accurate_run(model: NumericModel, scenario: Scenario, step: float, names: Se
     times = points[::within]
     seen = [one.name for one in names]
     columns = list(dict.fromkeys([*(model.names.x[i] for i in model.all_x), *seen]))
-    result = _simulated(model, scenario, float(points[-1]), points, columns)
+    result = _simulated(model, scenario, (float(points[-1]), points, tolerances), columns)
     t, values = result.time, _columns(result, seen)
     jumps: tuple[Matrix, Matrix, Matrix] = (np.zeros(0), values[:0], values[:0])
     if model.struct.n_roots or scenario.inputs or model.known.has_memory:
-        jumps = _jumps(_simulated(model, scenario, float(points[-1]), None, columns), seen)
+        jumps = _jumps(_simulated(model, scenario, (float(points[-1]), None, tolerances), columns), seen)
     low, high, at = _stretches(t, values, jumps, scenario.start, step, count)
     everything = np.vstack([values, *jumps[1:]])
     return AccurateRun(
@@ -276,6 +335,7 @@ class Steps:
     t: Matrix
     x: Matrix
     memories: Matrix
+    written: Mapping[int, Matrix] = field(default_factory=dict)  # outputs of written code, by their places
 
 
 def take_steps(walker: Walker, scenario: Scenario) -> Steps:
@@ -307,25 +367,83 @@ class Judge:
     scenarios: Sequence[Scenario]
     step: float
     runs: list[AccurateRun | PliantError] = field(default_factory=list)
+    own: Matrix = field(init=False)  # (m,) error of the runs; infinite: not looked at
+    tolerances: Tolerances = field(init=False)
+    are_sharper: bool = False  # not the usual ones
+    coarse: dict[str, float] = field(default_factory=dict)  # names with accurate runs of errors that count, and these
 
     def prepare(self, report: Callable[[int], object] | None = None) -> Judge:
         """Simulate all scenarios."""
-        for k, scenario in enumerate(self.scenarios):
+        began = time.perf_counter()
+        self.tolerances = Tolerances.of(self.model)
+        for k in range(len(self.scenarios)):
             if report is not None:
                 report(k)
-            try:
-                self.runs.append(accurate_run(self.model, scenario, self.step, self.accuracy.names))
-            except SimulationInterrupted:
-                raise
-            except PliantError as error:
-                self.runs.append(error)
+            self.runs.append(self._tried(k, None))
+        self.own = np.full(len(self.accuracy.names), np.inf)
+        seconds = 1.0 + LONGER * (time.perf_counter() - began) / max(1, len(self.scenarios))
+        self._sharpen(min(seconds, REFERENCE_SECONDS))
         self.scale, self.rests = self._ranges()
         return self
+
+    def _tried(self, k: int, tolerances: Tolerances | None) -> AccurateRun | PliantError:
+        try:
+            return accurate_run(self.model, self.scenarios[k], self.step, self.accuracy.names, tolerances)
+        except SimulationInterrupted:
+            raise
+        except PliantError as error:
+            return error
+
+    def _sharpen(self, seconds: float) -> None:
+        """Runs with tolerances that follow the ranges, and how far the last two are apart: the error of the runs."""
+        for _ in range(AGAIN if self.good else 0):
+            x = [one.x for one in self.good]
+            low, high = (np.min([one.min(axis=0) for one in x], axis=0), np.max([one.max(axis=0) for one in x], axis=0))
+            wanted = self.tolerances.sharper(np.maximum(np.abs(low), np.abs(high)), high - low)
+            if wanted.same(self.tolerances):
+                if not self._unresolved().any():
+                    return
+                wanted = replace(wanted, rtol=max(SHARPEST, 0.1 * wanted.rtol), atol=0.1 * wanted.atol)
+            made = [
+                self._tried(k, replace(wanted, seconds=seconds)) if isinstance(one, AccurateRun) else one
+                for k, one in enumerate(self.runs)
+            ]
+            new = [one for one in made if isinstance(one, AccurateRun)]
+            if len(new) < len(self.good):  # the solver does not get there: rounding, or too stiff
+                self.own = np.where(self._doubtful(), np.inf, self.own)
+                return
+            self.own = np.max([b.apart(a) for a, b in zip(self.good, new, strict=True)], axis=0)
+            self.runs, self.tolerances, self.are_sharper = made, wanted, True
+
+    def run_of(self, scenario: Scenario) -> AccurateRun:
+        """An accurate run of another scenario."""
+        tolerances = self.tolerances if self.are_sharper else None
+        return accurate_run(self.model, scenario, self.step, self.accuracy.names, tolerances)
+
+    def _extremes(self) -> tuple[Matrix, Matrix, Matrix]:
+        """Lowest and highest value of each name, and the largest modulus."""
+        return (
+            np.min([one.lowest for one in self.good], axis=0),
+            np.max([one.highest for one in self.good], axis=0),
+            np.max([one.size for one in self.good], axis=0),
+        )
+
+    def _doubtful(self) -> NDArray[np.bool_]:
+        """Names that move by little beside their nominal values, perhaps by rounding alone."""
+        low, high, size = self._extremes()
+        nominal = np.array([one.nominal for one in self.accuracy.names])
+        width = high - low
+        return (width > RESOLVED * REFERENCE_RTOL * size) & (width <= RESOLVED * REFERENCE_RTOL * ATOL_SHARE * nominal)
 
     @property
     def good(self) -> list[AccurateRun]:
         """The runs that came to their end."""
         return [one for one in self.runs if isinstance(one, AccurateRun)]
+
+    def _unresolved(self) -> NDArray[np.bool_]:
+        """Doubtful names that two runs do not agree on."""
+        low, high, _ = self._extremes()
+        return self._doubtful() & (self.own > AGREE * (high - low))
 
     def _ranges(self) -> tuple[Matrix, tuple[str, ...]]:
         """Range of each judged name over all scenarios, and the names that do not move."""
@@ -333,10 +451,15 @@ class Judge:
         nominal = np.array([one.nominal for one in names])
         if not self.good:
             return nominal, ()
-        low = np.min([one.lowest for one in self.good], axis=0)
-        high = np.max([one.highest for one in self.good], axis=0)
-        size = np.max([one.size for one in self.good], axis=0)
-        moves = high - low > RESOLVED * REFERENCE_RTOL * (size + ATOL_SHARE * nominal)
+        low, high, size = self._extremes()
+        moves = high - low > RESOLVED * self.tolerances.rtol * size
+        moves &= ~self._unresolved()
+        with np.errstate(all="ignore"):
+            shares = self.own / (high - low)
+        told = moves & np.isfinite(self.own) & (shares > COARSE * np.minimum(self.accuracy.limits, 1.0))
+        self.coarse = {
+            one.name: float(share) for one, share, is_told in zip(names, shares, told, strict=True) if is_told
+        }
         rests = tuple(one.name for one, does in zip(names, moves, strict=True) if not does)
         for one, does in zip(names, moves, strict=True):
             if not (does or one.nominal > 0.0) and np.isfinite(one.limit):
@@ -364,7 +487,10 @@ class Judge:
         """All outputs at the ends of the steps; NaN where they cannot be evaluated."""
         walker = self.walker(1)  # outputs do not depend on the order
         walker.begin(steps.scenario)
-        return walker.outputs(np.concatenate([[steps.scenario.start], steps.t]), steps.x, steps.memories)
+        y = walker.outputs(np.concatenate([[steps.scenario.start], steps.t]), steps.x, steps.memories)
+        for place, values in (steps.written if isinstance(steps, Steps) else {}).items():
+            y[:, place] = values
+        return y
 
     def found(self, k: int, steps: Steps | Trace) -> ScenarioErrors | None:
         """Errors of a run of scenario k; None without an accurate one."""

@@ -11,6 +11,7 @@ from pliant.realtime.scenario import Scenario
 from pliant.realtime.sparsing.linearise import Matrix, Walker
 from pliant.realtime.stages.outcome import Outcome
 
+MOST = 10  # states that are named
 Pair = tuple[Matrix, Matrix]  # lowest and highest values
 
 
@@ -69,6 +70,15 @@ def add_coverage(outcome: Outcome, e: Evidence) -> None:
     e.not_checked += _not_checked(outcome, e)
 
 
+def _set_anew(outcome: Outcome) -> list[str]:
+    """States that reinit sets at events between steps."""
+    equations = outcome.model.equations
+    if equations is None or not outcome.model.struct.n_roots:
+        return []
+    s = equations.sorted
+    return sorted({s.system.variables[one.variable].name for one in s.events.actions if one.kind == "reset"})[:MOST]
+
+
 def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
     out = [
         "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
@@ -87,6 +97,12 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         out.append(
             "discrete variables inside the model: they cannot be set back, so that outputs are not judged unless they "
             "are named, and linearisations are those at the values of the run"
+        )
+    if set_anew := _set_anew(outcome):
+        out.append(
+            f"times of the events that set {', '.join(set_anew)} anew: the step has them at its end, up to one step "
+            "late; impacts that follow one another add this up, and in another run there may be one more or one less "
+            "of them than in the model, without a flag"
         )
     if outcome.model.known.has_checks:
         out.append(

@@ -15,9 +15,9 @@ from pliant.errors import ArgumentError, NonFiniteError, NotSupportedError, Unkn
 from pliant.realtime.evidence.accuracy import Judge
 from pliant.realtime.progress import StageClock
 from pliant.realtime.sparsing.entry_states import Kept
-from pliant.realtime.sparsing.linearisations import CommonData, Points, pick, ranges
-from pliant.realtime.sparsing.linearise import Trace, Walker, trace
-from pliant.realtime.sparsing.sampled import with_sampled_loops
+from pliant.realtime.sparsing.linearisations import LATER, CommonData, Points, pick, ranges
+from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker, trace
+from pliant.realtime.sparsing.sampled import LoopCheck, with_sampled_loops
 from pliant.realtime.sparsing.spectrum import Pencil, singular_hint
 from pliant.realtime.stages.outcome import Exact
 from pliant.realtime.stages.request import PlanRequest
@@ -27,6 +27,8 @@ from pliant.solve.names import suggestion
 LARGEST = 1500  # unknowns for which dense eigenvalues of hundreds of linearisations are affordable
 UNSTABLE_SHARE = 0.5
 GROWS = 3.0  # last quarter of a run against its first
+ROUNDING = 10 * 2.0**-52  # of the terms of an equation, over a whole run
+MOVES = 1e-9  # of the largest value of a state
 INDEX_POINTS = 6  # linearisations where the index is looked at
 
 
@@ -37,8 +39,9 @@ def linearise(model: NumericModel, request: PlanRequest, clock: StageClock) -> E
     runs = traces(walker, request, None, partial(clock.tell, "exact runs"))
     frame = make_frame(walker, request, runs)
     points = Points(frame, *pick(runs, request.points(frame.n)))
-    check_stable(model, points, runs)
-    points = with_sampled_loops(points, model, runs, request.rule.theta)
+    with_loops = with_sampled_loops(points, model, runs, request.rule.theta)
+    check_stable(model, points, runs, [one for one in with_loops.loops.values() if isinstance(one, LoopCheck)])
+    points = with_loops
     clock.mark("exact runs")
     judge = accurate(model, request, clock)
     taken = 0.0 if judge is None else judge.ratio(runs)
@@ -82,6 +85,8 @@ def make_frame(walker: Walker, request: PlanRequest, runs: list[Trace]) -> Commo
     """What all linearisations share; ranges of the states are those of the runs, divided by the user's weights."""
     names = walker.model.names.x
     scale = ranges(runs, walker.model.x_nominal)
+    small = small_ranges(walker, runs)
+    scale = np.where(small > 0.0, small, scale)
     for name, weight in request.options.weights.items():
         check_known("weights", name, names)
         if not (is_number(weight) and np.isfinite(weight) and weight >= 0):
@@ -97,8 +102,29 @@ def make_frame(walker: Walker, request: PlanRequest, runs: list[Trace]) -> Commo
     )
 
 
-def check_stable(model: NumericModel, points: Points, runs: list[Trace]) -> None:
-    """The exact method itself must be stable, and the index one."""
+def small_ranges(walker: Walker, runs: list[Trace]) -> Matrix:
+    """Ranges of states that move by more than rounding makes of the terms of their equations, however small they are
+    beside a nominal value; 0 for the others."""
+    n = len(walker.mass)
+    floor, largest, found = np.zeros(n), np.zeros(n), np.zeros(n)
+    for run in runs:
+        size = np.abs(run.x).max(axis=0)
+        length = walker.tau * len(run.t)
+        terms = np.abs(run.values).max(axis=0, initial=0.0) * size[walker.columns]
+        floor = np.maximum(floor, length * np.bincount(walker.rows, terms, minlength=n))
+        walker.begin(run.scenario)
+        floor = np.maximum(floor, length * np.abs(walker.inputs.rows).max(initial=0.0))
+        largest = np.maximum(largest, size)
+        found = np.maximum(found, np.ptp(run.x[int(LATER * len(run.x)) :], axis=0))
+    moves = (found > MOVES * largest) & (found > ROUNDING * floor) & np.isfinite(found)
+    return np.where(moves, found, 0.0)
+
+
+def check_stable(model: NumericModel, points: Points, runs: list[Trace], loops: Sequence[LoopCheck] = ()) -> None:
+    """The exact method itself must be stable, and the index one.
+
+    A plant that grows by itself may be held by a loop through a sampler: then the loop decides.
+    """
     frame = points.frame
     if frame.algebraic.any():
         for p in points.farthest(INDEX_POINTS):
@@ -112,6 +138,18 @@ def check_stable(model: NumericModel, points: Points, runs: list[Trace]) -> None
     outside = points.radius > 1.0 + 1e-6
     if outside.mean() > UNSTABLE_SHARE and grows(runs):
         p = int(np.argmax(points.radius))
+        radius = max((one.radius for one in loops), default=0.0)
+        if loops and radius <= 1.0 + 1e-6:
+            return
+        if loops:
+            period = max(one.period for one in loops) * frame.tau
+            raise NonFiniteError(
+                f"{model.name}: the loop through the sampler grows by the factor {radius:.4g} in each period of "
+                f"{period:g} s with the exact Jacobian: it does not hold the plant, which grows by itself "
+                f"(largest |eigenvalue| of a step {points.radius[p]:.6g}); the step of {frame.tau:g} is not the cause",
+                hint="another gain of the controller, or a clock with a shorter period",
+                time=points.origins[p].time,
+            )
         raise NonFiniteError(
             f"{model.name}: even with the exact Jacobian the step of {frame.tau:g} is unstable at "
             f"{int(outside.sum())} of {len(points)} linearisations (largest |eigenvalue| {points.radius[p]:.6g} at "

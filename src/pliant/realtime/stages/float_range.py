@@ -12,7 +12,7 @@ import numpy as np
 
 from pliant.codegen.program import Assign
 from pliant.errors import PliantError
-from pliant.expr.build import reachable
+from pliant.expr.build import reachable, value_of
 from pliant.expr.evaluate import evaluate
 from pliant.ir import Op
 from pliant.realtime.sparsing.linearise import Walker
@@ -46,7 +46,30 @@ def _found(outcome: Outcome) -> Iterator[str]:
         for j, name in enumerate(model.names.x):
             largest = float(np.abs(run.x[:, j]).max())
             yield from _words("state", {name: largest}, small=False)
+    yield from _constants(outcome)
     yield from _on_the_way(outcome)
+
+
+def _parts(outcome: Outcome) -> list[tuple[str, int]]:
+    """What the model computes, and the variables or equations that it is for."""
+    model, equations = outcome.model, outcome.model.equations
+    if equations is None:
+        return []
+    program, variables = equations.program, equations.sorted.system.variables
+    names = [(variables[one.target].name, one.expression) for one in program.statements if isinstance(one, Assign)]
+    left = [f"der({name})" if i < program.n_states else "an equation" for i, name in enumerate(model.names.x)]
+    return [*names, *zip(left, program.f, strict=True)]
+
+
+def _constants(outcome: Outcome) -> Iterator[str]:
+    """Numbers of the text itself that lose their digits, or all of their value."""
+    for name, e in _parts(outcome):
+        assert outcome.model.equations is not None
+        g = outcome.model.equations.sorted.system.graph
+        for i in reachable(g, [e]):
+            value = value_of(g, i) if g.nodes[i][0] == Op.CONST else None
+            if value is not None and abs(value) < 1.0:  # large ones are found on the way
+                yield from _words("the constant of", {name: value})
 
 
 def _words(kind: str, values: Mapping[str, float], small: bool = True) -> Iterator[str]:
@@ -62,12 +85,9 @@ def _on_the_way(outcome: Outcome) -> Iterator[str]:
     model, equations = outcome.model, outcome.model.equations
     if equations is None:
         return
-    s, program = equations.sorted, equations.program
+    s = equations.sorted
     g, variables = s.system.graph, s.system.variables
-    names = [(variables[one.target].name, one.expression) for one in program.statements if isinstance(one, Assign)]
-    left = [f"der({name})" if i < program.n_states else "an equation" for i, name in enumerate(model.names.x)]
-    names += zip(left, program.f, strict=True)
-    nodes = [(name, [i for i in reachable(g, [e]) if g.nodes[i][0] > Op.ARG]) for name, e in names]
+    nodes = [(name, [i for i in reachable(g, [e]) if g.nodes[i][0] > Op.ARG]) for name, e in _parts(outcome)]
     walker = Walker(model, outcome.request.step)
     for run in outcome.masked:
         walker.begin(run.scenario)

@@ -5,10 +5,12 @@
                   independent of the formulas, in double whatever the precision of the plan
     followed      where a loop grows over a period, a disturbance along the growing direction up to the end of the run
 
-A loop that grows while the plant alone does not is the fault of the controller, of its rate or of the pattern. Slight
-growth at one point need not last, where the loop changes along the run: it counts if the run is long enough to show it
-and the disturbance keeps on growing, by at least half of the exponent or by LASTS in all. Clear growth counts in any
-case: limits of the controller may end it, in a loop that never comes to rest.
+A loop that grows while the plant alone does not is the fault of the controller, of its rate or of the pattern. So is
+one that leaves a growing plant growing in another way: an eigenvalue outside the unit circle counts if it is none of
+the plant over a period without ticks, and if the disturbance keeps on growing along the run (in a limit cycle it does
+not). Slight growth at one point need not last, where the loop changes along the run: it counts if the run is long
+enough to show it and the disturbance keeps on growing, by at least half of the exponent or by LASTS in all. Clear
+growth counts in any case: limits of the controller may end it, in a loop that never comes to rest.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pliant.errors import PliantError
 from pliant.realtime.code.types import StepCode
 from pliant.realtime.evidence.evidence import Evidence
 from pliant.realtime.sparsing.entry_states import Mask
+from pliant.realtime.sparsing.linearisations import CommonData
 from pliant.realtime.sparsing.linearise import Matrix
 from pliant.realtime.sparsing.sampled import (
     LARGE,
@@ -35,12 +38,15 @@ from pliant.realtime.sparsing.sampled import (
     real_memories,
     sizes_of,
 )
+from pliant.realtime.sparsing.spectrum import spectrum_of
+from pliant.realtime.sparsing.stepmap import step_map
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.step import Drive, drive, fixed_counts, write_code
 from pliant.realtime.stages.tune import Compiled, Tuned
 from pliant.realtime.stages.verdict import Line
 
 GROWS, CLEARLY = 1e-6, 0.02  # beyond one, over a period
+OTHER = 1e-4  # of an eigenvalue: nearer to one of the plant's it is the plant's own
 VISIBLE = 0.1  # growth over a whole run that counts, where it is slight over a period
 AGREE = 0.02  # of the largest modulus: radii with small and larger increments
 POINTS = 12  # periods that are differenced, over all scenarios
@@ -59,6 +65,15 @@ class Period:
     sure: bool  # do both increments give the same?
     growth: float = 0.0  # of a disturbance along the growing direction up to the end of the run; 0: none grows
     lasts: bool = False  # ... and that is what it seemed to be
+
+
+@dataclass(frozen=True)
+class LoopGrowth:
+    """A linearised loop that grows."""
+
+    radius: float  # over a period
+    point: int
+    of_plant: bool  # the plant grows by itself, too
 
 
 def sampled_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
@@ -90,7 +105,7 @@ def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[
     frame, states = outcome.frame, outcome.states
     margin, largest, exact, refused, rough, limited = 1.0, 0.0, 0.0, 0, 0, 0
     periods: set[int] = set()
-    grows: list[tuple[float, int]] = []
+    grows: list[LoopGrowth] = []
     for p, one in checks.items():
         periods.add(one.loop.period)
         J = frame.masked(outcome.points.values[p], states)
@@ -104,8 +119,9 @@ def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[
             continue
         limited += one.loop.in_limit
         largest, exact = max(largest, radius), max(exact, one.radius)
-        if one.radius > 1.0 + GROWS and one.loop.plant(frame) <= 1.0 + GROWS:
-            grows.append((one.radius, p))
+        growth = own_growth(one, p, frame)
+        if growth is not None:
+            grows.append(growth)
     if rough == len(checks):
         exact = max(one.radius for one in checks.values())
         largest = max(largest, exact)
@@ -131,17 +147,18 @@ def _linearised(outcome: Outcome, checks: dict[int, LoopCheck], found: Sequence[
         )
     lasting = _lasting(outcome, grows, len(checks), found)
     if grows:
-        radius, p = max(grows)
-        origin = outcome.points.origins[p]
+        worst = max(grows, key=lambda one: one.radius)
+        radius, origin = worst.radius, outcome.points.origins[worst.point]
         by = f"{100 * (radius - 1.0):.3g} %" if radius < 2.0 else f"the factor {radius:.4g}"
         words += (
             f"; at t = {origin.time:g} of {outcome.exact[origin.scenario].scenario.name} the loop through the sampler "
-            f"grows by {by} per period, the plant alone does not"
+            f"grows by {by} per period, "
+            + ("as the plant does in another way by itself" if worst.of_plant else "the plant alone does not")
         )
         words += (
             ": a shorter period, or a controller made for this one"
             if lasting
-            else ", so slightly that the run does not show it, or only for a while"
+            else ", so slightly that the run does not show it, or only for a while"  # limit cycles
         )
     kept = margin >= outcome.request.rule.theta - 1e-9
     holds = refused == 0 and kept and not lasting
@@ -153,12 +170,26 @@ def _is_free(one: LoopCheck) -> bool:
     return one.loop.is_smooth and one.loop.is_steady and not one.loop.in_limit
 
 
-def _lasting(outcome: Outcome, grows: Sequence[tuple[float, int]], n_checks: int, found: Sequence[Period]) -> bool:
+def own_growth(check: LoopCheck, point: int, frame: CommonData) -> LoopGrowth | None:
+    """What of the loop's map lies outside the unit circle and is not the plant's own."""
+    outside = check.eigenvalues[np.abs(check.eigenvalues) > 1.0 + GROWS]
+    if not len(outside):
+        return None
+    Df = frame.dense(check.loop.values)
+    alone = spectrum_of(step_map(frame.mass, Df, Df, frame.tau, frame.order)) ** check.loop.period
+    of_plant = bool((np.abs(alone) > 1.0 + GROWS).any())
+    if of_plant:
+        apart = np.abs(outside[:, None] - alone[None, :]).min(axis=1)
+        outside = outside[apart > OTHER * np.abs(outside)]
+    return LoopGrowth(float(np.abs(outside).max()), point, of_plant) if len(outside) else None
+
+
+def _lasting(outcome: Outcome, grows: Sequence[LoopGrowth], n_checks: int, found: Sequence[Period]) -> bool:
     """Does the growth count? Without a compiled step slight growth must be that of most periods."""
-    if not grows or max(grows)[0] > 1.0 + CLEARLY:
+    if any(one.radius > 1.0 + CLEARLY and not one.of_plant for one in grows) or not grows:
         return bool(grows)
-    periods = [len(one.t) / outcome.points.loops[p].period for one in outcome.exact for _, p in grows[:1]]
-    if max(grows)[0] ** max(periods) < 1.0 + VISIBLE:
+    periods = [len(one.t) / outcome.points.loops[grows[0].point].period for one in outcome.exact]
+    if max(one.radius for one in grows) ** max(periods) < 1.0 + VISIBLE:
         return False
     if found:
         return any(one.lasts for one in found)
@@ -194,9 +225,8 @@ def differenced(outcome: Outcome, tuned: Compiled) -> list[Period]:
     """Periods along the runs with the pattern."""
     code = tuned.code
     if code.precision != "double":
-        newton, rounds, passes = fixed_counts(code)
         try:
-            code = write_code(outcome, "double", newton, rounds, passes)
+            code = write_code(outcome, "double", *fixed_counts(code))
         except PliantError:
             return []
     held = np.array(real_memories(outcome.model))
@@ -289,7 +319,7 @@ class _Differences:
         return np.array(columns).T
 
     def _followed(self, k: int, saved: bytes, vector: Any) -> float:
-        """Growth of a small disturbance up to the end of the run; real and imaginary part one after the other."""
+        """LoopGrowth of a small disturbance up to the end of the run; real and imaginary part one after the other."""
         steps = self.count - k
         vector = vector / max(float(np.abs(vector).max()), 1e-300)
         end = np.zeros(len(vector), dtype=np.complex128)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from pliant.realtime.code.events import check_events
 from pliant.realtime.code.lower import check_supported
 from pliant.realtime.evidence.accuracy import DEFAULT, Accuracy, check_accuracy
 from pliant.realtime.options import RealtimeOptions, check_number
-from pliant.realtime.scenario import Scenario, make_scenarios
+from pliant.realtime.scenario import Scenario, make_scenarios, with_types
 from pliant.realtime.sparsing.accept import AcceptRule
 from pliant.realtime.sparsing.linearisations import LARGE
 from pliant.solve.models.numeric import NumericModel
@@ -101,6 +101,7 @@ def check_budget(model: NumericModel, budget: Any) -> float | None:
 
 def request_of(model: NumericModel, wish: Wish) -> PlanRequest:
     """The request for this model: a step can be made of it, and the judged names are its own."""
+    wish = replace(wish, scenarios=[with_types(model, one) for one in wish.scenarios])
     for one in wish.scenarios:
         assert one.stop is not None
         count = (one.stop - one.start) / wish.step

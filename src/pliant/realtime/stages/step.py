@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,6 @@ from pliant.solve.models.numeric import NumericModel
 
 NEWTON_STEPS = (2, 3, 4, 6, 10)  # iterations of nonlinear loops that are tried, in this order
 EVENT_ROUNDS = (1, 2, 3, 4)  # rounds of the events at the end of a step, likewise
-COMPARED = 200  # steps of a run after which outputs of a model without states are compared
 RELATION_PASSES = (0, 1, 2, 4)  # passes before the step for relations that depend on themselves, likewise
 
 
@@ -38,6 +38,7 @@ class Drive:
     start: StartValues
     memories: Matrix  # (N + 1, number of discrete variables)
     flags: NDArray[np.uint32] | None  # (N,) bits of the monitor, None without one
+    y: Matrix  # (N + 1, n_y) outputs as the written code gives them, with the inputs from the ends of the steps on
     kind: str = ""  # "full", "guarded", or "": the step
 
 
@@ -57,6 +58,7 @@ def write_code(
     newton_steps: int | None = None,
     event_rounds: int | None = None,
     relation_passes: int | None = None,
+    output_steps: int | None = None,
 ) -> StepCode:
     """The C text of the plan's step."""
     equations = equations_of(outcome.model)
@@ -73,6 +75,7 @@ def write_code(
             precision=precision or options.precision,
             order=outcome.request.order,
             newton_steps=newton_steps or options.newton_steps or NEWTON_STEPS[0],
+            output_steps=output_steps,
             event_rounds=event_rounds or options.event_rounds or EVENT_ROUNDS[0],
             relation_passes=relation_passes or options.relation_passes or RELATION_PASSES[0],
             monitor=watched,
@@ -85,32 +88,52 @@ def write_code(
     )
 
 
-def outputs_apart(run: Drive, code: StepCode) -> float:
-    """Largest difference between the outputs of the compiled step and those of the model, in units of their ranges."""
-    count = len(run.time) - 1
-    if not code.y_names:
-        return 0.0
-    stepper, table, walker = run.stepper, run.inputs, run.walker
-    stepper.start_at(run.start, table.start)
-    done, found, expected = 0, [], []
-    for k in sorted({int(k) for k in np.linspace(1, count, min(count, COMPARED)).round()}):
-        stepper.run(table.before[done:k], k - done, history=False, after=table.after[done:k])
-        found.append(stepper.outputs(table.after[k - 1] if code.u_names else None).astype(np.float64))
-        walker.point.t = float(run.time[k])
-        walker.hold(run.memories[k])
-        walker.refresh(walker.point.t, run.x[k])
-        values = walker.point.all_values(run.x[k])
-        expected.append([values[name] for name in code.y_names])
-        done = k
-    wanted = np.array(expected)
-    largest = np.abs(wanted).max(axis=0)
-    scale = np.maximum(np.ptp(wanted, axis=0), 1e-3 * np.where(largest > 0.0, largest, 1.0))
-    return float(np.nan_to_num(np.abs(np.array(found) - wanted) / scale, nan=np.inf).max())
+def written_outputs(model: NumericModel, run: Drive) -> dict[int, Matrix]:
+    """Place in the model's outputs -> its values along a run, as the written code gives them."""
+    names, out = model.names, {}
+    for j, name in enumerate(run.stepper.code.y_names):
+        target, sign = names.behind(name)
+        if target in names.y:
+            out[names.y.index(target)] = sign * run.y[:, j]
+    return out
 
 
-def fixed_counts(code: StepCode) -> tuple[int, int, int]:
+def outputs_apart(model: NumericModel, runs: Sequence[Drive]) -> float:
+    """Largest difference between written outputs and those of the model at the same states, in units of their ranges.
+
+    Relations that depend on themselves may be seen a step late: there the values a step before and after count, too.
+    """
+    apart: dict[int, list[Matrix]] = {}
+    wanted: dict[int, list[Matrix]] = {}
+    for run in runs:
+        found = written_outputs(model, run)
+        if not found:
+            return 0.0
+        walker = run.walker
+        walker.begin(walker.scenario)
+        expected = walker.outputs(run.time, run.x, run.memories[1:])
+        good = np.isfinite(run.x).all(axis=1) & np.isfinite(expected).all(axis=1)
+        for place, values in found.items():
+            own = expected[:, place]
+            near = [own, np.roll(own, 1), np.roll(own, -1)] if run.stepper.code.relations else [own]
+            with np.errstate(all="ignore"):
+                away = np.min([np.abs(values - one) for one in near], axis=0)
+            apart.setdefault(place, []).append(np.nan_to_num(away[good], nan=np.inf))
+            wanted.setdefault(place, []).append(own[good])
+    worst = 0.0
+    for place, parts in apart.items():
+        values = np.concatenate(wanted[place])
+        if len(values):
+            largest = float(np.abs(values).max())
+            scale = max(float(np.ptp(values)), 1e-3 * largest) or 1.0
+            worst = max(worst, float(np.concatenate(parts).max()) / scale)
+    return worst
+
+
+def fixed_counts(code: StepCode) -> tuple[int, int, int, int | None]:
     """Iterations, rounds and passes of a step, for another one of the same kind."""
-    return code.options.newton_steps, code.options.event_rounds, code.options.relation_passes
+    options = code.options
+    return options.newton_steps, options.event_rounds, options.relation_passes, options.output_steps
 
 
 def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "", inputs: str = "new") -> Drive:
@@ -125,9 +148,11 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     stepper.start_at(start, table.start)
     first, memories = stepper.x.astype(np.float64), stepper.discrete.astype(np.float64)
     begin = time.perf_counter()
-    history = stepper.run(table.before, count, kind=kind, after=table.after)
+    first_y = stepper.outputs(table.start if code.u_names else None)
+    history = stepper.run(table.before, count, kind=kind, after=table.after, outputs=True)
     flags = stepper.flags if code.options.monitor else None
     seconds = time.perf_counter() - begin
     x = np.vstack([first[None, :], history.astype(np.float64)])
     memories = np.vstack([memories[None, :], stepper.memories.astype(np.float64)])
-    return Drive(times, x, walker, stepper, table, seconds, start, memories, flags, kind)
+    y = np.vstack([first_y[None, :], stepper.y]).astype(np.float64)
+    return Drive(times, x, walker, stepper, table, seconds, start, memories, flags, y, kind)

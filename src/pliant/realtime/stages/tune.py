@@ -2,7 +2,8 @@
 
     rounds of events     1, 2, 3, 4    until discrete variables follow those of the runs
     passes of relations  0, 1, 2, 4    before the step, where relations depend on themselves
-    Newton iterations    2, 3, 4, 6, 10    of nonlinear loops, until the states follow
+    Newton iterations    2, 3, 4, 6, 10    of nonlinear loops, until the states follow; where outputs are computed as
+                                           many or more, until they are those of the model, also where inputs jump
 
 What the user fixed is not tuned. Every count is tried on all scenarios; where none does, the best is kept, and the
 evidence says that it is not the same.
@@ -24,6 +25,7 @@ from pliant.realtime.stages.step import (
     RELATION_PASSES,
     Drive,
     drive,
+    fixed_counts,
     outputs_apart,
     write_code,
 )
@@ -42,6 +44,7 @@ class Compared:
     other: int = 0  # steps after which a discrete variable differs
     first_other: str = ""  # the first one that does, and when
     runs: list[Drive] = field(default_factory=list)  # of the compiled step
+    outputs: float = 0.0  # difference of an output from the model's at the same states, in units of its range
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +104,25 @@ def _with_rounds(outcome: Outcome, rounds: int | None, loops: bool, limit: float
             code = write_code(outcome, None, count, rounds, passes)
             tried.append((code, compare(outcome, code, limit)))
             if tried[-1][1].worst <= limit:
-                return tried[-1]
+                return _with_outputs(outcome, tried[-1], limit, loops)
         if not code.relations:
             break
-    return min(tried, key=lambda one: one[1].worst)
+    return _with_outputs(outcome, min(tried, key=lambda one: one[1].worst), limit, loops)
+
+
+def _with_outputs(outcome: Outcome, pair: Pair, limit: float, loops: bool) -> Pair:
+    """The same with as few iterations where outputs are computed as give those of the model."""
+    code, found = pair
+    if not loops or outcome.request.options.newton_steps is not None or found.outputs <= limit:
+        return pair
+    counts = fixed_counts(code)[:3]
+    tried = [pair]
+    for count in NEWTON_STEPS:
+        if count > code.options.newton_steps and tried[-1][1].outputs > limit:
+            other = write_code(outcome, None, *counts, count)
+            tried.append((other, compare(outcome, other, limit)))
+    least = min(one.outputs for _, one in tried)
+    return next(one for one in tried if one[1].outputs <= max(limit, 1.1 * least))
 
 
 def compare(outcome: Outcome, code: StepCode, limit: float) -> Compared:
@@ -117,8 +135,6 @@ def compare(outcome: Outcome, code: StepCode, limit: float) -> Compared:
         with np.errstate(all="ignore"):
             difference = np.abs(run.x - masked.x).max(axis=0) / outcome.frame.scale
         out.worst = max(out.worst, float(np.nan_to_num(difference, nan=np.inf).max(initial=0.0)))
-        if not outcome.frame.n:  # what a step gives are its outputs alone
-            out.worst = max(out.worst, outputs_apart(run, code))
         out.flagged += 0 if run.flags is None else int(np.count_nonzero(run.flags))
         if seen:
             wanted = masked.memories[:, seen]
@@ -129,4 +145,7 @@ def compare(outcome: Outcome, code: StepCode, limit: float) -> Compared:
                 row = int(np.argmax(~same.all(axis=1)))
                 name = code.memories[seen[int(np.argmax(~same[row]))]]
                 out.first_other = f"{name} at t = {run.time[row + 1]:.6g} in {request.scenarios[k].name}"
+    out.outputs = outputs_apart(outcome.model, out.runs)
+    if not outcome.frame.n:  # what a step gives are its outputs alone
+        out.worst = max(out.worst, out.outputs)
     return out

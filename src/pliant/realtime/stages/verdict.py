@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
-from pliant.realtime.evidence.accuracy import ScenarioErrors, worst_name
+from pliant.realtime.evidence.accuracy import ScenarioErrors, Steps, worst_name
 from pliant.realtime.evidence.evidence import MISSED, Evidence
 from pliant.realtime.stages.called import SHARE, CalledStep
 from pliant.realtime.stages.outcome import Outcome
-from pliant.realtime.stages.step import Drive
-from pliant.realtime.stages.tune import Compiled, Tuned
+from pliant.realtime.stages.step import Drive, written_outputs
+from pliant.realtime.stages.tune import SAME, Compiled, Tuned
 
 Line = tuple[str, bool | None, str]  # name, holds, text of an item
 MOST_NAMES = 10
@@ -56,13 +55,15 @@ def _text(outcome: Outcome, found: ScenarioErrors, full: ScenarioErrors) -> str:
 
 
 def compiled_line(outcome: Outcome, runs: Sequence[Drive], errors: dict[str, float]) -> Line | None:
-    """The verdict on runs of the compiled step in float, whose rounding the analysis does not have."""
+    """The verdict on runs of the compiled step where they are not those of the analysis: in float, whose rounding it
+    does not have, and where outputs differ."""
     judge = outcome.judge
     if judge is None:
         return None
     holds, worst, where = True, 0.0, ""
     for k, run in enumerate(runs):
-        steps = replace(outcome.masked[k], x=run.x, memories=run.memories[1:])
+        written = written_outputs(outcome.model, run)
+        steps = Steps(run.walker.scenario, run.time[1:], run.x, run.memories[1:], written)
         found = judge.found(k, steps)
         if found is None:
             continue
@@ -74,9 +75,11 @@ def compiled_line(outcome: Outcome, runs: Sequence[Drive], errors: dict[str, flo
             worst, where = float(share.max()), judge.accuracy.names[int(np.argmax(share))].name
     if not where:
         return None
-    advice = "" if holds else "; precision='double' has none of this rounding"
+    in_float = outcome.request.options.precision == "float"
+    advice = "" if holds or not in_float else "; precision='double' has none of this rounding"
     words = f"{100 * worst:.3g} % of the range of {where}{advice}"
-    return "error of the compiled step in float", holds if judge.accuracy.is_judged else None, words
+    name = "error of the compiled step" + " in float" * in_float
+    return name, holds if judge.accuracy.is_judged else None, words
 
 
 def missing_line(name: str, error: PliantError, grows: bool) -> Line:
@@ -103,6 +106,11 @@ def conclude(outcome: Outcome, e: Evidence) -> Line | None:
             f"accuracy by range of {', '.join(judge.rests[:MOST_NAMES])}{more}: no scenario moves them by more than "
             "the accurate simulation resolves; their nominal values stand for the ranges"
         )
+    for name, share in judge.coarse.items():
+        e.not_checked.append(
+            f"accuracy of {name} beyond {100 * share:.2g} % of its range: accurate simulations with two tolerances "
+            "are as far apart"
+        )
     if not any(e.errors.get(one.name, 0.0) > one.limit for one in accuracy.names):
         return None
     return MISSED, None, "no other settings were tried"
@@ -120,11 +128,16 @@ def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
     e.code_difference = found.worst
     same, lines = found.worst <= tuned.limit, []
     discrete = found.other <= OTHER[code.precision] * found.steps
-    if code.precision == "float" and (line := compiled_line(outcome, found.runs, e.errors)) is not None:
+    same &= found.outputs <= tuned.limit
+    in_float = code.precision == "float"
+    if (in_float or found.outputs > SAME["double"]) and (
+        line := compiled_line(outcome, found.runs, e.errors)
+    ) is not None:
         lines.append(line)
-        same |= line[1] is True
+        same |= in_float and line[1] is True
     options = code.options
     how = f", {options.newton_steps} Newton iterations per loop" * tuned.has_loops
+    how += f", {options.output_steps} for outputs" * bool(options.output_steps)
     how += f", switches inside loops settled in {options.relation_passes}" * bool(options.relation_passes)
     how += f", {options.event_rounds} rounds of events" * (options.event_rounds > 1)
     what = "runs of this analysis" if code.n_x else "outputs of the model"
@@ -132,6 +145,8 @@ def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:
         f"the compiled step ({code.style}, {code.precision}{how}) gives the {what} "
         f"within {found.worst:.1g} of the ranges; its monitor raised a flag in {found.flagged} steps"
     )
+    if found.outputs > tuned.limit:
+        words += f"; outputs differ from those of the model at the same states by {found.outputs:.2g} of their ranges"
     words += f"; discrete variables differ in {found.other} steps" if found.other else ""
     if found.other and not discrete:
         words += f", first {found.first_other}"

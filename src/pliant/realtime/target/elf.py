@@ -13,6 +13,7 @@ from pathlib import Path
 from pliant.errors import CompileError
 
 SYMTAB, NOBITS, REL, RELA = 2, 8, 9, 4  # types of sections
+RELOCATABLE = 1  # type of a file: not linked
 WRITE, ALLOC, EXECUTE = 1, 2, 4  # flags of sections
 FUNCTION, OBJECT, SECTION = 2, 1, 3  # types of symbols
 
@@ -77,6 +78,11 @@ class ElfFile:
 
     def _text(self, at: int) -> str:
         return self.data[at : self.data.index(b"\0", at)].decode(errors="replace")
+
+    @property
+    def is_linked(self) -> bool:
+        """Is it a program (or a library), whose symbols have addresses?"""
+        return int(struct.unpack_from("<H", self.data, 16)[0]) != RELOCATABLE
 
     @cached_property
     def symbols(self) -> list[ElfSymbol]:
