@@ -29,7 +29,8 @@ from pliant.codegen.emit import generate
 from pliant.expr.build import reachable
 from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
-from pliant.ir import Block, Graph, Op, SortedSystem
+from pliant.ir import Graph, Op
+from pliant.sorted_system import Block, SortedSystem
 from pliant.structure.apply import Relaxed, relax
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system

@@ -21,9 +21,9 @@ from pliant.codegen.emit import Emitter
 from pliant.codegen.places import Argument, Array, Field, Layout, Owner, Place, StructArray, ValueKind
 from pliant.compiling.compiler import FLAGS, load_text
 from pliant.compiling.folders import runtime_folder
-from pliant.ir import SortedSystem
 from pliant.realtime.code.make import StepCode
 from pliant.realtime.code.places import StepLayout
+from pliant.sorted_system import SortedSystem
 
 LANES = 4
 Values = NDArray[Any]

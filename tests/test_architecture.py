@@ -19,6 +19,7 @@ PACKAGE = Path(pliant.__file__).parent
 # design.md: a room imports from its left, never to its right; rooms in one group do not know each other
 ORDER: tuple[tuple[str, ...], ...] = (
     ("errors", "ir", "version"),
+    ("sorted_system",),
     ("arguments", "calls", "drawing", "pickled", "plain", "textfile"),
     ("compiling",),
     ("foreign",),

@@ -17,9 +17,10 @@ from pliant.expr.build import add, const, reachable, var
 from pliant.expr.differentiate import gradient
 from pliant.expr.evaluate import evaluate
 from pliant.expr.text import text
-from pliant.ir import FinalGraph, Graph, SortedSystem
+from pliant.ir import FinalGraph, Graph
 from pliant.realtime.code.make import StepperOptions, make_stepper
 from pliant.realtime.sparsing.elimination import eliminate
+from pliant.sorted_system import SortedSystem
 from pliant.sources import sorted_model
 from pliant.structure.options import structure_options
 

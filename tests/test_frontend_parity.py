@@ -10,7 +10,7 @@ import pytest
 
 import pliant
 from pliant.codegen.emit import generate
-from pliant.ir import SortedSystem
+from pliant.sorted_system import SortedSystem
 from pliant.sources import sorted_model
 from pliant.structure.options import structure_options
 from pliant.structure.report import Structure

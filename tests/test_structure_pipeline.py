@@ -12,7 +12,7 @@ from support_modelica import WAYS, check_jacobian, check_run, check_ways, flat, 
 import pliant
 from pliant.expr.build import const, neg, substitute, var
 from pliant.expr.evaluate import evaluate, parameter_values
-from pliant.ir import SortedSystem
+from pliant.sorted_system import SortedSystem
 from pliant.structure.apply import relax
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_system

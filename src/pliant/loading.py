@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pliant.cosim.ssp.report import SystemReport
     from pliant.fmi.options import FmuOptions
     from pliant.fmi.report import FmuReport
-    from pliant.ir import SortedSystem
     from pliant.solve.models.function import Function
+    from pliant.sorted_system import SortedSystem
 
 
 from pliant.model import Model

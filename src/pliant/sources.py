@@ -12,7 +12,7 @@ from pliant.errors import ArgumentError
 from pliant.frontend.classes import is_text
 from pliant.frontend.reading import read_flat
 from pliant.frontend.scalar.scalarize import scalarize
-from pliant.ir import SortedSystem
+from pliant.sorted_system import SortedSystem
 from pliant.structure.options import StructureOptions
 from pliant.structure.pipeline import sort_anew
 

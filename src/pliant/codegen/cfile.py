@@ -68,7 +68,8 @@ from pliant.codegen.taylor import ORDER
 from pliant.expr.build import const, reachable, value_of
 from pliant.expr.evaluate import number_in
 from pliant.expr.text import text as modelica
-from pliant.ir import Op, PivotWatch
+from pliant.ir import Op
+from pliant.sorted_system import PivotWatch
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter

@@ -30,7 +30,8 @@ from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
 from pliant.expr.build import collector_paused, neg, reachable, value_of, var
 from pliant.expr.evaluate import parameter_values
 from pliant.foreign.calls import CSignature
-from pliant.ir import FinalGraph, Kind, Op, SortedSystem
+from pliant.ir import FinalGraph, Kind, Op
+from pliant.sorted_system import SortedSystem
 
 MOST_LEAST = 24  # unknowns of a loop that is solved with least norm where it is singular (PL_LEAST_MAX)
 LARGE = 150  # statements from which on derivatives do not compute the values themselves

@@ -9,7 +9,8 @@ from pliant.codegen.start_guesses import follow, guarded
 from pliant.errors import InitialValueError
 from pliant.expr.build import const, sub, value_of, var, variables_of
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.ir import SortedSystem, Span, StateSelect
+from pliant.ir import Span, StateSelect
+from pliant.sorted_system import SortedSystem
 
 
 @dataclass(eq=False)

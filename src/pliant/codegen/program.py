@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pliant.errors import ModelError
 from pliant.expr.build import var
 from pliant.expr.signed import signed_variable, with_sign
-from pliant.ir import Action, Block, Graph, Kind, SortedSystem, Variable
+from pliant.ir import Action, Graph, Kind, Variable
+from pliant.sorted_system import Block, SortedSystem
 
 
 @dataclass(slots=True, eq=False)

@@ -27,7 +27,8 @@ from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Stat
 from pliant.codegen.series import Series, UnsupportedError
 from pliant.codegen.tangent import Tangent
 from pliant.expr.build import const, div, neg, reachable, value_of, var
-from pliant.ir import Block, Graph, Op
+from pliant.ir import Graph, Op
+from pliant.sorted_system import Block
 
 ORDER = 5
 LARGEST = 60_000  # operations of the function

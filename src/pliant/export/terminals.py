@@ -13,7 +13,7 @@ from pliant.export.content import attributes, xml_file
 from pliant.export.variables import ExportedVariable
 from pliant.expr.build import variables_of
 from pliant.frontend.flat.model import instance_path
-from pliant.ir import ScalarModel
+from pliant.sorted_system import ScalarModel
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from typing import Any
 from pliant.expr.build import BINARY, UNARY, operands, reachable, substitute, variables_of
 from pliant.expr.walk import memoised
 from pliant.foreign.evaluate import results
-from pliant.ir import Function, Graph, Kind, Op, Relation, Routine, ScalarModel, System, Table
+from pliant.ir import Function, Graph, Kind, Op, Relation, Routine, System, Table
+from pliant.sorted_system import ScalarModel
 
 _FUNCTIONS: dict[int, Callable[[float], float]] = UNARY | {Op.NOT: lambda a: not a, Op.NEG: lambda a: -a}
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pliant.expr.build import variables_of
-from pliant.ir import SortedSystem, Span
+from pliant.ir import Span
+from pliant.sorted_system import SortedSystem
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,20 +23,8 @@ from types import MappingProxyType
 from pliant.errors import ModelError, SingularModelError, UnknownNameError
 from pliant.expr.build import collector_paused, substitute, var, variables_of
 from pliant.expr.evaluate import expand_calls, parameter_values
-from pliant.ir import (
-    Check,
-    Equation,
-    FinalGraph,
-    Kind,
-    Matrix,
-    Relation,
-    ScalarModel,
-    SortedSystem,
-    Step,
-    System,
-    renewed,
-    with_residual,
-)
+from pliant.ir import Check, Equation, FinalGraph, Kind, Matrix, Relation, System, renewed, with_residual
+from pliant.sorted_system import ScalarModel, SortedSystem, Step
 from pliant.structure.options import StructureOptions
 from pliant.structure.rank import Loops, check_rank, generic_points
 from pliant.structure.reduce import Reduced, Reduction

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from pliant.expr.build import const, reachable, substitute, value_of, variables_of
 from pliant.expr.evaluate import evaluate
-from pliant.ir import Block, Equation, Kind, Node, Op, Relation, System
+from pliant.ir import Equation, Kind, Node, Op, Relation, System
+from pliant.sorted_system import Block
 from pliant.structure.diagnosis import Describer
 
 SINGULAR = 1e-13  # smallest over largest singular value, after scaling

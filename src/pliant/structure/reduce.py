@@ -15,7 +15,8 @@ from pliant.errors import NotSupportedError
 from pliant.expr.build import add, const, mul, neg, sub, substitute, var
 from pliant.expr.differentiate import TimeDerivative, gradient
 from pliant.expr.evaluate import evaluate, expand_calls, number_in, parameter_values
-from pliant.ir import Equation, Kind, PivotWatch, StateSelect, StateSet, System, Variable, with_residual
+from pliant.ir import Equation, Kind, StateSelect, System, Variable, with_residual
+from pliant.sorted_system import PivotWatch, StateSet
 from pliant.structure.aliases import AliasPass, Classes
 from pliant.structure.apply import incidence
 from pliant.structure.diagnosis import Describer

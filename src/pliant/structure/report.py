@@ -16,7 +16,8 @@ from pliant.arguments import as_path
 from pliant.calls import by_keyword_class
 from pliant.expr.build import variables_of
 from pliant.expr.text import text
-from pliant.ir import Block, Equation, Kind, SortedSystem, Span
+from pliant.ir import Equation, Kind, Span
+from pliant.sorted_system import Block, SortedSystem
 from pliant.structure.apply import LITERAL, NONLINEAR, PARAMETER, VARIABLE, Coefficients
 from pliant.structure.diagnosis import describe_equation, equation_text
 from pliant.structure.event_report import ActionInfo, ClockInfo, DiscreteInfo, Happenings

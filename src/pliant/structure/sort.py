@@ -8,7 +8,8 @@ from dataclasses import replace
 from pliant.errors import ArgumentError
 from pliant.expr.build import const, neg, operands, sub, substitute, value_of, var
 from pliant.expr.evaluate import parameter_values
-from pliant.ir import Block, Equation, Kind, Op, SolvedForm, Step, System
+from pliant.ir import Equation, Kind, Op, SolvedForm, System
+from pliant.sorted_system import Block, Step
 from pliant.structure.apply import (
     INVERSE,
     LITERAL,

@@ -26,7 +26,7 @@ a little room besides, so that an x that rests on a whole number does not fall o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -53,7 +53,6 @@ from pliant.frontend.flat.expressions import (
     FlatArray,
     FlatBuiltin,
     FlatLiteral,
-    FlatLoop,
     FlatTuple,
     VariableRef,
 )
@@ -62,18 +61,16 @@ from pliant.frontend.flat.model import (
     FlatAssert,
     FlatAssign,
     FlatEquation,
-    FlatFor,
-    FlatIf,
     FlatInvoke,
     FlatItem,
     FlatReinit,
     FlatTerminate,
     FlatVariable,
-    FlatWhen,
 )
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.clocked import between, eliminated, in_loops
 from pliant.frontend.scalar.discrete import Discretes
+from pliant.frontend.scalar.frames import Frame, framed
 from pliant.frontend.scalar.values import Rec, Value, scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
@@ -81,20 +78,10 @@ _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
 
 
 @dataclass(frozen=True)
-class _Frame:
-    """A condition around an item, and those that must not hold, or become true, for it: branches before."""
-
-    condition: int  # NONE: `else`
-    span: Span | None
-    is_when: bool
-    before: tuple[tuple[int, Span | None], ...] = ()
-
-
-@dataclass(frozen=True)
 class _How:
     """When and where a variable is set."""
 
-    under: tuple[_Frame, ...]
+    under: tuple[Frame, ...]
     span: Span | None
     order: int | None = None  # of a statement in its algorithm section
     active: int = NONE  # whether everything around it says so, where that is known already
@@ -436,7 +423,7 @@ class EventBuilder:
 
     # ----------------------------------------------------------------------------------------- activation
 
-    def _active(self, under: tuple[_Frame, ...]) -> int:
+    def _active(self, under: tuple[Frame, ...]) -> int:
         """True where everything around an item says so."""
         active = const(self.g, 1.0)
         for frame in under:
@@ -447,7 +434,7 @@ class EventBuilder:
                 active = logical_and(self.g, active, never)
         return active
 
-    def _at_point(self, under: tuple[_Frame, ...]) -> int:
+    def _at_point(self, under: tuple[Frame, ...]) -> int:
         """Activation of conditions that depend on the variable of a loop: asked for while it has its value."""
         conditions = [e for frame in under for e in (frame.condition, *(b for b, _ in frame.before)) if e != NONE]
         depends = self.run.tape.depends
@@ -520,7 +507,7 @@ class EventBuilder:
 
     # -------------------------------------------------------------------------------------------- actions
 
-    def _invoked(self, item: FlatInvoke, under: tuple[_Frame, ...]) -> None:
+    def _invoked(self, item: FlatInvoke, under: tuple[Frame, ...]) -> None:
         """A call for what it does: at the end of a run, where nothing of the model depends on it, it is not made."""
         if any(self._reads_terminal(frame.condition) for frame in under if frame.is_when):
             self.symbols.notes.append(f"{item.span}: a call at the end of the run is not made")
@@ -530,7 +517,7 @@ class EventBuilder:
             hint="let the function give a number, and assign it to a discrete variable",
         )
 
-    def action(self, item: FlatItem, under: tuple[_Frame, ...]) -> None:
+    def action(self, item: FlatItem, under: tuple[Frame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
         at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
         if at_end and not isinstance(item, FlatReinit):
@@ -579,34 +566,3 @@ class EventBuilder:
         numbers = () if which == NONE else self.run.tape.reachable([which])
         found = (self.nodes[n] for n in numbers)
         return any(isinstance(node, FlatBuiltin) and node.name == "terminal" for node in found)
-
-
-def framed(
-    items: tuple[FlatItem, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
-) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
-    """Items inside of when, if and for, in order, with the conditions around them, and once for each point of a loop.
-
-    What an item means at a point must be asked for before the next one is taken.
-    """
-    return _framed(items, (), over)
-
-
-def _framed(
-    items: tuple[FlatItem, ...], under: tuple[_Frame, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
-) -> Iterator[tuple[FlatItem, tuple[_Frame, ...]]]:
-    for item in items:
-        if isinstance(item, FlatFor):
-            for _ in over(item.loops):
-                yield from _framed(item.body, under, over)
-            continue
-        if not isinstance(item, (FlatWhen, FlatIf)):
-            yield item, under
-            continue
-        before: tuple[tuple[int, Span | None], ...] = ()
-        for branch in item.branches:
-            frame = _Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
-            yield from _framed(branch.body, (*under, frame), over)
-            before = (*before, (branch.condition, branch.span))
-        if isinstance(item, FlatIf):
-            frame = _Frame(NONE, item.span, False, before)
-            yield from _framed(item.otherwise, (*under, frame), over)

@@ -38,8 +38,9 @@ from pliant.frontend.scalar.bounds import IndexBounds
 from pliant.frontend.scalar.builtins import Builtins
 from pliant.frontend.scalar.dependence import PARAM, Masks
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.events import EventBuilder, framed
+from pliant.frontend.scalar.events import EventBuilder
 from pliant.frontend.scalar.externals import Externals
+from pliant.frontend.scalar.frames import framed
 from pliant.frontend.scalar.functions import Calls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.renumber import drop_unused, unread

@@ -12,7 +12,7 @@ from pliant.codegen.tangent import Tangent
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import add, const, mul, sub, var
 from pliant.expr.evaluate import number_in, parameter_values
-from pliant.ir import Kind, Op, SortedSystem
+from pliant.ir import Kind, Op
 from pliant.realtime.code.events import Instant, discrete_part, steps_to_tick
 from pliant.realtime.code.first import StartPart
 from pliant.realtime.code.lower import Lowering, ModelPass
@@ -24,6 +24,7 @@ from pliant.realtime.code.wide import Wide
 from pliant.realtime.sparsing.elimination import Elimination, Entry, eliminate
 from pliant.realtime.sparsing.resting_states import level, level_expression, rests
 from pliant.solve.names import suggestion
+from pliant.sorted_system import SortedSystem
 
 
 class StepBuilder:

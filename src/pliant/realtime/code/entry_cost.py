@@ -14,9 +14,10 @@ import numpy as np
 
 from pliant.codegen.tangent import Tangent
 from pliant.expr.build import collector_paused, operands
-from pliant.ir import Op, SortedSystem
+from pliant.ir import Op
 from pliant.realtime.code.lower import Lowering
 from pliant.realtime.sparsing.price import DIVISION, EntryCost
+from pliant.sorted_system import SortedSystem
 
 CALL = 20.0  # an elementary function, in units of an addition
 

@@ -21,8 +21,9 @@ from enum import Enum
 from pliant.codegen.program import Statement, reset_place
 from pliant.errors import NotSupportedError
 from pliant.expr.build import choose, substitute, var
-from pliant.ir import Clock, Memory, SortedSystem
+from pliant.ir import Clock, Memory
 from pliant.realtime.code.lower import Lowering, ModelPass, operands_first, reaches_itself
+from pliant.sorted_system import SortedSystem
 
 NEAR = 1e-6  # share of a step by which the times of a clock may miss the ends of steps
 

@@ -16,10 +16,11 @@ from pliant.codegen.program import Assign, Columns, Newton, Program, Solve, Stat
 from pliant.errors import NotSupportedError
 from pliant.expr.build import add, div, mul, operands, reachable, rebuild, sub, value_of, var
 from pliant.expr.walk import memoised
-from pliant.ir import PLAIN, Op, SortedSystem
+from pliant.ir import PLAIN, Op
 from pliant.realtime.code.algebra import Algebra, Factors
 from pliant.realtime.code.jump_time import JumpTime
 from pliant.realtime.sparsing.elimination import eliminate
+from pliant.sorted_system import SortedSystem
 
 LARGEST_POWER = 8  # integer exponents up to this become products
 _COMPARISONS = (Op.LT, Op.LE, Op.EQ, Op.NE)

@@ -21,7 +21,6 @@ import numpy as np
 
 from pliant.errors import ArgumentError
 from pliant.expr.build import collector_paused
-from pliant.ir import SortedSystem
 from pliant.realtime.code.build import StepBuilder
 from pliant.realtime.code.events import check_events
 from pliant.realtime.code.lower import check_supported
@@ -29,6 +28,7 @@ from pliant.realtime.code.places import StepLayout
 from pliant.realtime.code.text import StepText
 from pliant.realtime.code.types import MonitorLimits, StartValues, StepCode, StepperOptions
 from pliant.realtime.sparsing.elimination import Elimination, Entry
+from pliant.sorted_system import SortedSystem
 
 __all__ = ["MonitorLimits", "StartValues", "StepCode", "StepperOptions", "make_stepper"]
 

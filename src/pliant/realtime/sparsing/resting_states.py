@@ -17,7 +17,8 @@ from pliant.codegen.plan import inner_nodes, nodes_of, targets_of
 from pliant.codegen.program import Newton, Program
 from pliant.expr.build import const, div, neg, reachable, sub, substitute, var, variables_of
 from pliant.expr.evaluate import evaluate
-from pliant.ir import Graph, Kind, Op, SortedSystem
+from pliant.ir import Graph, Kind, Op
+from pliant.sorted_system import SortedSystem
 
 WINDOW = 2  # steps between the crossing and the rest: one, and one more for chains through pre(v)
 STILL = 1e-9  # change of one step, as a share of the distance from the level

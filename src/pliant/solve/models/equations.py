@@ -13,12 +13,13 @@ from pliant.codegen.program import Program
 from pliant.expr.build import variables_of
 from pliant.expr.evaluate import number_in
 from pliant.expr.signed import signed_variable
-from pliant.ir import Equation, Kind, SortedSystem, Span, Variable
+from pliant.ir import Equation, Kind, Span, Variable
 from pliant.solve.models.feedthrough import direct_inputs, held_by
 from pliant.solve.models.known import Known, Late, Names
 from pliant.solve.models.time_relations import driven_by_time
 from pliant.solve.names import is_hidden
 from pliant.solve.results.result import VariableInfo, VariableKind, VariableType
+from pliant.sorted_system import SortedSystem
 from pliant.structure.diagnosis import describe_equation
 
 

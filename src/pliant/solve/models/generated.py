@@ -20,7 +20,7 @@ from pliant.expr.evaluate import evaluate, number_in, parameter_values
 from pliant.expr.signed import signed_variable
 from pliant.foreign.library import folder as foreign_folder
 from pliant.foreign.library import foreign_library
-from pliant.ir import Graph, Kind, Op, ScalarModel, Variable
+from pliant.ir import Graph, Kind, Op, Variable
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.models.contract import check_struct
@@ -33,6 +33,7 @@ from pliant.solve.models.portable import Portable
 from pliant.solve.names import is_hidden, suggestion
 from pliant.solve.signals.kinds import Declared, count_jumps
 from pliant.solve.start.explained import GeneratedStart
+from pliant.sorted_system import ScalarModel
 
 TIGHT = 1e-7  # relative tolerance from which on Radau5 is cheaper than BDF at equal error (docs/benchmarks.md)
 OFTEN = 5  # input jumps that are worth compiling Taylor coefficients for

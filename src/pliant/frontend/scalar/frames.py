@@ -1,0 +1,52 @@
+"""Items inside of when, if and for, with the conditions around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pliant.frontend.flat.expressions import NONE, FlatLoop
+from pliant.frontend.flat.model import FlatFor, FlatIf, FlatItem, FlatWhen
+from pliant.ir import Span
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A condition around an item, and those that must not hold, or become true, for it: branches before."""
+
+    condition: int  # NONE: `else`
+    span: Span | None
+    is_when: bool
+    before: tuple[tuple[int, Span | None], ...] = ()
+
+
+def framed(
+    items: tuple[FlatItem, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[Frame, ...]]]:
+    """Items inside of when, if and for, in order, with the conditions around them, and once for each point of a loop.
+
+    What an item means at a point must be asked for before the next one is taken.
+    """
+    return _framed(items, (), over)
+
+
+def _framed(
+    items: tuple[FlatItem, ...], under: tuple[Frame, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[Frame, ...]]]:
+    for item in items:
+        if isinstance(item, FlatFor):
+            for _ in over(item.loops):
+                yield from _framed(item.body, under, over)
+            continue
+        if not isinstance(item, (FlatWhen, FlatIf)):
+            yield item, under
+            continue
+        before: tuple[tuple[int, Span | None], ...] = ()
+        for branch in item.branches:
+            frame = Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
+            yield from _framed(branch.body, (*under, frame), over)
+            before = (*before, (branch.condition, branch.span))
+        if isinstance(item, FlatIf):
+            frame = Frame(NONE, item.span, False, before)
+            yield from _framed(item.otherwise, (*under, frame), over)
