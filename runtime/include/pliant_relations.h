@@ -227,10 +227,12 @@ static pl_status look(void *self) {
     i->moved |= first && unsolved;
     pl_status status = first && !unsolved ? PL_OK : memories_follow(i);
     if (status == PL_OK) status = relations(m, i->t, i->x, i->u, i->g, i->extent);
+#if PL_HAS_NEWTON
     if (status != PL_OK && first) { /* a loop may be singular here, and behind it there is another branch */
         another_branch(m, i->t);
         status = relations(m, i->t, i->x, i->u, i->g, i->extent);
     }
+#endif
     if (status != PL_OK) return status;
     if (first) first_sides(i, again);
     i->first = 0;

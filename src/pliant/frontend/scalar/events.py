@@ -70,7 +70,7 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.clocked import between, eliminated, in_loops
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.frames import Frame, framed
+from pliant.frontend.scalar.frames import EventFrame, framed
 from pliant.frontend.scalar.values import Rec, Value, scalars
 from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
@@ -81,7 +81,7 @@ _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
 class _How:
     """When and where a variable is set."""
 
-    under: tuple[Frame, ...]
+    under: tuple[EventFrame, ...]
     span: Span | None
     order: int | None = None  # of a statement in its algorithm section
     active: int = NONE  # whether everything around it says so, where that is known already
@@ -423,7 +423,7 @@ class EventBuilder:
 
     # ----------------------------------------------------------------------------------------- activation
 
-    def _active(self, under: tuple[Frame, ...]) -> int:
+    def _active(self, under: tuple[EventFrame, ...]) -> int:
         """True where everything around an item says so."""
         active = const(self.g, 1.0)
         for frame in under:
@@ -434,7 +434,7 @@ class EventBuilder:
                 active = logical_and(self.g, active, never)
         return active
 
-    def _at_point(self, under: tuple[Frame, ...]) -> int:
+    def _at_point(self, under: tuple[EventFrame, ...]) -> int:
         """Activation of conditions that depend on the variable of a loop: asked for while it has its value."""
         conditions = [e for frame in under for e in (frame.condition, *(b for b, _ in frame.before)) if e != NONE]
         depends = self.run.tape.depends
@@ -507,7 +507,7 @@ class EventBuilder:
 
     # -------------------------------------------------------------------------------------------- actions
 
-    def _invoked(self, item: FlatInvoke, under: tuple[Frame, ...]) -> None:
+    def _invoked(self, item: FlatInvoke, under: tuple[EventFrame, ...]) -> None:
         """A call for what it does: at the end of a run, where nothing of the model depends on it, it is not made."""
         if any(self._reads_terminal(frame.condition) for frame in under if frame.is_when):
             self.symbols.notes.append(f"{item.span}: a call at the end of the run is not made")
@@ -517,7 +517,7 @@ class EventBuilder:
             hint="let the function give a number, and assign it to a discrete variable",
         )
 
-    def action(self, item: FlatItem, under: tuple[Frame, ...]) -> None:
+    def action(self, item: FlatItem, under: tuple[EventFrame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
         at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
         if at_end and not isinstance(item, FlatReinit):

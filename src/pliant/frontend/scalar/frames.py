@@ -12,7 +12,7 @@ from pliant.ir import Span
 
 
 @dataclass(frozen=True)
-class Frame:
+class EventFrame:
     """A condition around an item, and those that must not hold, or become true, for it: branches before."""
 
     condition: int  # NONE: `else`
@@ -23,7 +23,7 @@ class Frame:
 
 def framed(
     items: tuple[FlatItem, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
-) -> Iterator[tuple[FlatItem, tuple[Frame, ...]]]:
+) -> Iterator[tuple[FlatItem, tuple[EventFrame, ...]]]:
     """Items inside of when, if and for, in order, with the conditions around them, and once for each point of a loop.
 
     What an item means at a point must be asked for before the next one is taken.
@@ -32,8 +32,8 @@ def framed(
 
 
 def _framed(
-    items: tuple[FlatItem, ...], under: tuple[Frame, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
-) -> Iterator[tuple[FlatItem, tuple[Frame, ...]]]:
+    items: tuple[FlatItem, ...], under: tuple[EventFrame, ...], over: Callable[[tuple[FlatLoop, ...]], Iterator[Any]]
+) -> Iterator[tuple[FlatItem, tuple[EventFrame, ...]]]:
     for item in items:
         if isinstance(item, FlatFor):
             for _ in over(item.loops):
@@ -44,9 +44,9 @@ def _framed(
             continue
         before: tuple[tuple[int, Span | None], ...] = ()
         for branch in item.branches:
-            frame = Frame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
+            frame = EventFrame(branch.condition, branch.span, isinstance(item, FlatWhen), before)
             yield from _framed(branch.body, (*under, frame), over)
             before = (*before, (branch.condition, branch.span))
         if isinstance(item, FlatIf):
-            frame = Frame(NONE, item.span, False, before)
+            frame = EventFrame(NONE, item.span, False, before)
             yield from _framed(item.otherwise, (*under, frame), over)
