@@ -10,6 +10,7 @@ from support_stepper import Case, relative
 from pliant.errors import ArgumentError
 from pliant.realtime.code.make import MonitorLimits, StepCode, StepperOptions, make_stepper
 from pliant.realtime.code.run import Stepper
+from pliant.realtime.stages.limits import alternating
 
 PIVOT, RINGING, ERROR, DROPPED, NOT_FINITE, RANGE = 1, 2, 4, 8, 16, 32
 
@@ -215,3 +216,11 @@ def test_ranges_are_checked() -> None:
         ranged(x_range=(np.array([2.0]), np.array([1.0])))
     with pytest.raises(ArgumentError, match="x_range has shapes"):
         ranged(x_range=(np.zeros(2), np.ones(2)))
+
+
+def test_what_alternates_for_long_enough() -> None:
+    """The least size of changes within windows of the given length, the largest of these."""
+    dx = np.array([[1.0, 1.0], [-2.0, 1.0], [3.0, 1.0], [-0.5, -9.0], [1.0, 9.0], [1.0, 9.0]])
+    assert alternating(dx, 2).tolist() == [2.0, 1.0]
+    assert alternating(dx, 4).tolist() == [0.5, 0.0]
+    assert alternating(dx[:3], 4).tolist() == [0.0, 0.0]

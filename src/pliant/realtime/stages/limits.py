@@ -2,9 +2,10 @@
 
 A pivot below a tenth of the smallest met, a share of the dropped entries or a ringing of three times the largest met
 raises a flag, and a local error of three times the largest met, less where the errors met leave less room; so does an
-unknown, an input or a parameter outside the covered ranges and the room around them that errors leave. What the dropped
-entries do in a step is seen one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without evaluating anything
-(see stepper/monitor.py).
+unknown, an input or a parameter outside the covered ranges and the room around them that errors leave. Changes that
+alternate by less than a quarter of what is allowed are no ringing: sampled controllers make a model alternate, too.
+What the dropped entries do in a step is seen one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without
+evaluating anything (see code/monitor.py).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pliant.solve.names import suggestion
 MARGIN = 3.0  # of what the runs showed
 LEAST = 1.25  # the same where the runs use up what is allowed
 PIVOT_MARGIN = 10.0
+RINGING = 0.25  # of what is allowed: a change from step to step that alternates
 SMALLEST = 1e-3  # of a range: a local error or dropped part of one step that is never flagged
 WIDEST, NARROWEST = 0.25, 0.02  # of a range: how far beyond it evidence is taken to hold, at most and at least
 ROUNDING = 1e-6  # of a value: so exactly need inputs and parameters be given
@@ -47,12 +49,13 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
     largest = _largest_error(outcome)
     room = MARGIN if largest is None else float(np.clip(1.0 / max(largest, 1e-9), LEAST, MARGIN))
     held = believed(outcome, largest, scale)
+    ringing_steps = given.get("ringing_steps", MonitorLimits.ringing_steps)
     return MonitorLimits(
         pivot_low=pivots.min(axis=1) / PIVOT_MARGIN,
         pivot_high=pivots.max(axis=1) * PIVOT_MARGIN,
         scale=scale,
-        ringing=np.full(frame.n, 1e-3) * scale,
-        ringing_steps=given.get("ringing_steps", MonitorLimits.ringing_steps),
+        ringing=_ringing(outcome, scale, ringing_steps),
+        ringing_steps=ringing_steps,
         error=given.get("error", room * error),
         dropped=given.get("dropped", MARGIN * dropped),
         row_scale=scale,
@@ -61,6 +64,27 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         p_range=held.p,
         hold=given.get("hold", MonitorLimits.hold),
     )
+
+
+def _ringing(outcome: Outcome, scale: Matrix, steps: int) -> Matrix:
+    """Changes per step from which on alternating ones count, by unknown."""
+    judge = outcome.judge
+    limits = judge.accuracy.limits if judge is not None else np.empty(0)
+    allowed = float(limits[np.isfinite(limits)].min(initial=np.inf))
+    found = (max(SMALLEST, RINGING * allowed) if np.isfinite(allowed) else SMALLEST) * scale
+    for run in outcome.masked:
+        found = np.maximum(found, MARGIN * alternating(run.dx, steps))
+    return found
+
+
+def alternating(dx: Matrix, steps: int) -> Matrix:
+    """The largest size that changes kept, column by column, while they alternated for so many steps in a row."""
+    if len(dx) <= steps:
+        return np.zeros(dx.shape[1])
+    turns = np.sign(dx[1:]) * np.sign(dx[:-1]) < 0
+    kept = np.where(turns, np.minimum(np.abs(dx[1:]), np.abs(dx[:-1])), 0.0)
+    windows = np.lib.stride_tricks.sliding_window_view(kept, steps, axis=0)
+    return np.asarray(windows.min(axis=-1).max(axis=0), dtype=np.float64)
 
 
 def believed(outcome: Outcome, largest: float | None = None, scale: Matrix | None = None) -> Covered:
