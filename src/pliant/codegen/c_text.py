@@ -195,14 +195,14 @@ ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const p
     for (int k = 0; k < @n; k++)
         if (!holds[k]) {
             m->error = @first + k;
-@told            return PL_FATAL;
+@value            return PL_FATAL;
         }
     return PL_OK;
 }
 """
 
-TOLD = """            static const int8_t told[] = {@shown};
+SHOWN_INDEX = """            static const int8_t has_value[] = {@shown};
             m->index_said[0] = 0;
-            if (told[k])
+            if (has_value[k])
                 snprintf(m->index_said, sizeof m->index_said, "%s: it is %.0f", message[m->error], (double)shown[k]);
 """

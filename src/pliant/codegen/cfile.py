@@ -42,10 +42,10 @@ from pliant.codegen.c_text import (
     PICK,
     PICK_HEAD,
     PIPE_DONE,
+    SHOWN_INDEX,
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
-    TOLD,
     WATCH,
     c_comment,
     c_place,
@@ -406,8 +406,8 @@ class File:
         if self.e.checks:
             first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
             shown = [int(one.index >= 0) for one in self.e.checks]
-            told = filled(TOLD, {"@shown": ", ".join(map(str, shown))}) if any(shown) else ""
-            words = {"@n": len(self.e.checks), "@first": first, "@told": told}
+            value = filled(SHOWN_INDEX, {"@shown": ", ".join(map(str, shown))}) if any(shown) else ""
+            words = {"@n": len(self.e.checks), "@first": first, "@value": value}
             text.append(filled(ASSERTIONS, words))
             body.append("    const pl_status asserted = check_assertions(m, t, x, u);\n")
             body.append("    if (asserted != PL_OK) return asserted;\n")

@@ -1,4 +1,4 @@
-"""Texts made of parameters, such as ``"k = " + String(k)``: shown as "…", and made where somebody has to know them.
+"""Texts made of parameters, such as ``"k = " + String(k)``: shown as "…", and made where they are needed.
 
 In a message they may stay open, so that the parameter can be changed. A function or a comparison that is given one
 needs it; then the parameters in it keep their values.

@@ -100,7 +100,7 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         )
     if set_anew := _set_anew(outcome):
         out.append(
-            f"times of the events that set {', '.join(set_anew)} anew: the step has them at its end, up to one step "
+            f"times of the events that reset {', '.join(set_anew)}: the step has them at its end, up to one step "
             "late; impacts that follow one another add this up, and in another run there may be one more or one less "
             "of them than in the model, without a flag"
         )
