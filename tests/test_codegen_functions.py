@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from support_modelica import check_derivatives, check_equations, model_of
 
 import pliant
+from pliant.codegen.emit import generate
 from pliant.errors import NonFiniteError
 from pliant.frontend.reading import read_flat as read
 from pliant.frontend.scalar.scalarize import scalarize
+from pliant.structure.pipeline import sort_system
 
 
 def run(functions: str, body: str, stop: float = 1.0) -> pliant.Result:
@@ -337,3 +340,48 @@ def test_a_loop_that_does_not_end_is_named() -> None:
         pliant.load(ENDLESS).simulate(stop=1.0)
     assert caught.value.span is not None
     assert caught.value.span.line == 6
+
+
+ROUTINES = """
+model M
+  function one input Real x; output Real y;
+  algorithm
+    y := 1;
+    while y < x loop
+      y := 1.5*y;
+    end while;
+    y := y/x;
+  end one;
+  function two input Real x; input Real e; output Real y; output Real w;
+  algorithm
+    y := 1;
+    w := 0;
+    while y < x + e loop
+      y := 1.5*y;
+      w := w + y;
+    end while;
+  end two;
+  parameter Real a = 3;
+  Real x(start = 1), y(start = 0.1), u, v, l, k, q(start = 0, fixed = true), p, r;
+equation
+  der(q) = k;
+  (k, p) = two(q + 3, time);
+  l = 1 + 0.1*one(2 + time/a);
+  der(x) = u;
+  der(y) = v;
+  der(u) = -l*x*r;
+  der(v) = -l*y*r - 1;
+  (x*l)^2 + y^2 = 1;
+end M;
+"""
+
+
+def test_functions_have_one_number_in_the_whole_text() -> None:
+    """What the first choice of states reads calls the functions that everything else calls (Media in pipes crashed)."""
+    text = generate(sort_system(scalarize(read(ROUTINES)))).text
+    follow = text[text.index("pl_status guess_follow(") :]
+    assert "routine_" in follow[: follow.index("\n}")]
+    calls = re.findall(r"(routine_\d+)\(\(const pl_real\[\]\)\{(.*)\}, _y", text)
+    assert len(calls) > 10
+    for name in {name for name, _ in calls}:
+        assert len({arguments.count(",") for one, arguments in calls if one == name}) == 1, name

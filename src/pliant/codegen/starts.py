@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import VALUE, G, given
 from pliant.codegen.c_text import filled, wrapped
-from pliant.codegen.function import FunctionWriter, ModelContext
+from pliant.codegen.function import FunctionWriter
 from pliant.codegen.places import Argument, Source
 from pliant.codegen.plan import FunctionPlan, Shared, Target
 from pliant.codegen.program import Assign, Statement
@@ -190,7 +190,7 @@ class StartText:
     ) -> None:
         """A function of guesses: values of the model play no part in it."""
         parameters = {v: self.c.places[v] for v in self.program.p}
-        context = ModelContext(self.g, self.variables, parameters | places, self.c.layout, loop_size=self.c.loop_size)
+        context = replace(self.c, places=parameters | places, n_names=0, n_work=0)  # numbers of functions are shared
         plan = FunctionPlan(Shared(self.g, self.variables), statements, [targets], hoist=False)
         arguments = [Argument(GUESSED.name, is_const=True), Argument(out)]
         self.e.functions.append(FunctionWriter(context, name, plan, arguments, attribute="PL_ONCE").write())
