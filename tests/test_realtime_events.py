@@ -152,7 +152,7 @@ def test_reinit_hysteresis_and_integer() -> None:
     """At the ends of steps: bounces flip v, the thermostat switches, the whole degrees are counted."""
     model = pliant.load(BALL)
     plan = model.realtime(step=1e-3, stop=2.0, options=FULL)
-    assert any("events that set v anew" in one for one in plan.evidence.not_checked)
+    assert any("events that reset v" in one for one in plan.evidence.not_checked)
     run = plan.simulate(stop=2.0)
     h, v, bounces, below = 1.0, 0.0, 0, False
     temperature, on = 20.0, False
