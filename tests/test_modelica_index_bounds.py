@@ -85,3 +85,44 @@ def test_an_index_of_a_vector_that_is_outside():
 def test_an_index_that_is_not_reached_may_be_outside(name):
     result = pliant.load(f"model M {AT} parameter Real T[3] = {{1, 2, 3}}; {INSIDE[name]} end M;").simulate(stop=1)
     assert result["y"][-1] == pytest.approx(0, abs=1e-12)
+
+
+def test_an_index_that_the_start_determines() -> None:
+    """A parameter without a value of its own is no index before the start (sensors of the standard library)."""
+    text = """model M
+  parameter Integer wanted = 2;
+  parameter Integer k(fixed = false);
+  Real v[3] = {1, 2, 3}*time, y = v[k];
+initial algorithm
+  k := -1;
+  for i in 1:3 loop
+    if i == wanted then
+      k := i;
+    end if;
+  end for;
+end M;
+"""
+    model = pliant.load(text)
+    assert model.simulate(stop=1).final["y"] == 2.0
+    with pytest.raises(pliant.PliantError, match="outside of 1 to 3"):
+        model.simulate(stop=1, parameters={"wanted": 7})
+
+
+def test_calls_with_texts_that_change_are_not_made() -> None:
+    text = """model M
+  impure function show input Real x; algorithm say("x = " + String(x)); end show;
+  impure function say
+    input String s;
+    external "C" say_(s) annotation(Include = "static void say_(const char *s) { (void)s; }");
+  end say;
+  discrete Real d(start = 0, fixed = true);
+algorithm
+  when sample(0.5, 1) then
+    d := time;
+    show(time);
+  end when;
+end M;
+"""
+    model = pliant.load(text)
+    assert model.simulate(stop=1).final["d"] == 0.5
+    assert any("a call is not made" in one for one in model.structure.notes)

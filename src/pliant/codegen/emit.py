@@ -27,7 +27,7 @@ from pliant.codegen.series import UnsupportedError
 from pliant.codegen.starts import StartText
 from pliant.codegen.tangent import Row, Tangent
 from pliant.codegen.taylor import ORDER, TaylorProgram, TaylorWriter
-from pliant.expr.build import collector_paused, neg, reachable, value_of, var
+from pliant.expr.build import collector_paused, neg, reachable, value_of, var, variables_of
 from pliant.expr.evaluate import parameter_values
 from pliant.foreign.calls import CSignature
 from pliant.ir import FinalGraph, Kind, Op
@@ -409,8 +409,8 @@ class Emitter:
         """Assertions of the model that depend on more than parameters."""
         self.shared.extend()
         wanted = [one for one in self.s.checks if one.is_error]
-        self.checks = [one for one in wanted if not self.shared.fixed[one.condition]]
-        self.parameter_checks = [one for one in wanted if self.shared.fixed[one.condition]]
+        self.parameter_checks = [one for one in wanted if self._is_known_early(one.condition)]
+        self.checks = [one for one in wanted if not self._is_known_early(one.condition)]
         if self.checks:
             holds = given("holds", ValueKind.INTEGER)
             shown = given("shown")
@@ -418,6 +418,23 @@ class Emitter:
             targets += [(shown.at(k), one.index) for k, one in enumerate(self.checks) if one.index >= 0]
             arguments = [Argument("holds", ValueKind.INTEGER), Argument("shown")]
             self.function("assertions", self.plan([targets]), arguments)
+
+    def _is_known_early(self, e: int) -> bool:
+        """It follows from parameters, none of which the start determines."""
+        if not self.shared.fixed[e]:
+            return False
+        stack, seen = list(variables_of(self.g, e)), set[int]()
+        while stack:
+            v = stack.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            own = self.s.system.variables[v]
+            if own.initial:
+                return False
+            if own.binding is not None:
+                stack += variables_of(self.g, own.binding)
+        return True
 
     def _values(self) -> None:
         """All variables, then the residuals of the conditions at the start."""

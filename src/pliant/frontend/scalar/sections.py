@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pliant.errors import ModelError
+from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
 from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
 from pliant.frontend.flat.model import (
@@ -102,6 +102,10 @@ class SectionRunner(BodyRunner):
         finally:
             self.makes_loops = self.traces = False
         super()._open_turns(goes_on, body, item)
+
+    def not_called(self, item: FlatInvoke, error: NotSupportedError) -> None:
+        """Nothing of the model depends on it."""
+        self.owner.d.symbols.notes.append(f"{item.span}: a call is not made: {error.message}")
 
     def symbol(self) -> int:
         """A new one."""

@@ -141,12 +141,19 @@ class BodyRunner:
             elif isinstance(item, FlatWhen):
                 self.when(item)
             elif isinstance(item, FlatInvoke):
-                with self.run.impure.only_where(live):
-                    self.run.value(item.call)
+                try:
+                    with self.run.impure.only_where(live):
+                        self.run.value(item.call)
+                except NotSupportedError as error:
+                    self.not_called(item, error)
             elif isinstance(item, (FlatReinit, FlatTerminate)):
                 self.action(item)
             else:
                 raise self._refused(type(item).__name__.removeprefix("Flat").lower())
+
+    def not_called(self, item: FlatInvoke, error: NotSupportedError) -> None:
+        """A call that is made for what it does and cannot be made."""
+        raise error
 
     def _refused(self, kind: str) -> NotSupportedError:
         return NotSupportedError(
