@@ -70,7 +70,7 @@ def is_optimized() -> bool:
 
 @cache
 def _quick_linker(compiler: tuple[str, ...]) -> tuple[str, ...]:
-    """gold, where gcc has it: saves a tenth of the time that a small model takes to compile and link."""
+    """gold, where gcc has it: saves 7 % of the time that a small model takes to compile and link."""
     is_gcc = b"Free Software Foundation" in _version(compiler)
     return ("-fuse-ld=gold",) if is_gcc and shutil.which("ld.gold") else ()
 
