@@ -16,6 +16,7 @@ from pliant.frontend.modelica.flatten.context import Context, FunctionContext, S
 from pliant.frontend.modelica.flatten.partials import partial_of, target_of
 from pliant.frontend.modelica.flatten.purity import definition_impure
 from pliant.frontend.modelica.flatten.rules import FunctionRules
+from pliant.frontend.modelica.flatten.types import check_value
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.components import Var
 from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
@@ -428,6 +429,7 @@ class Functions:
             if binding is not None:
                 context = Context(binding.scope, None, None, function)
                 e = self.out.expr(binding.value, context)  # type: ignore[arg-type]
+                check_value(self.out, f"{cls.name}.{one.name}", one.type, e, binding)
                 locals_[place] = FlatLocal(one.name, one.type, e, one.span)
             elif one.type.base is BaseType.RECORD and not one.type.shape:
                 mod = inst.mod_of(element) + bound(element.node.modification, scope)  # type: ignore[union-attr]
