@@ -326,3 +326,16 @@ def test_interval_at_the_first_tick(declarations: str, step: str, expected: list
     result = load(body).simulate(stop=0.8, points=[0.0, 0.35, 0.75])
     for name in ("i", "k"):
         np.testing.assert_allclose(result[name], expected, atol=1e-12)
+
+
+def test_samples_in_loops() -> None:
+    """Of expressions with the loop variable, into clocked elements and back."""
+    body = (
+        "parameter Integer n = 3; Clock c = Clock(1, 4); Real x[n], y[n], z[n]; equation for i in 1:n loop\n"
+        "x[i] = sample(i*time, c); z[i] = hold(i + x[i]); end for; y = x .+ 1;"
+    )
+    result = load(body).simulate(stop=1.0, points=[0.1, 0.6])
+    for i in (1, 2, 3):
+        np.testing.assert_allclose(result[f"x[{i}]"], [0.0, 0.5 * i])
+        np.testing.assert_allclose(result[f"y[{i}]"], [1.0, 1 + 0.5 * i])
+        np.testing.assert_allclose(result[f"z[{i}]"], [i, 1.5 * i])
