@@ -217,3 +217,37 @@ def test_a_base_class_is_not_found_through_a_component() -> None:
         "      end Base;\n    end Inside;\n  end Outside;\n  model M\n    extends Outside.part.Base;\n  end M;\nend P;"
     )
     refused(text, "`Outside.part` is a component", rule="5.3.2", name="P.M")
+
+
+INSIDE = "package P\n model A\n  parameter Real p = 2;\n  {inner}\n end A;\n model M\n  A a(p = 5);\n end M;\nend P;"
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "model N\n   Real x = p;\n  end N;\n  N n;",
+        "record R\n   Real x = p;\n  end R;\n  R r;",
+        "function f\n   input Real u;\n   output Real y;\n  algorithm\n   y := p*u;\n  end f;\n  Real x = f(1);",
+        "Real y = Other.q;\n  model Other\n   parameter Real q = 3;\n  end Other;",
+        "parameter Real q = Other.q;\n  Real y = q;\n  model Other\n   parameter Real q = 3;\n  end Other;",
+    ],
+)
+def test_parameters_of_classes_are_those_of_no_instance(inner: str) -> None:
+    """Inside of `a` the parameter is 5; what it is in the class, 2, is the value of no instance (5.3.1, 5.3.2)."""
+    refused(INSIDE.format(inner=inner), "no constant", name="P.M")
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "model N\n   parameter Real p;\n   Real x = p;\n  end N;\n  N n(p = p);",
+        "model N\n   parameter Real q;\n   Real x = q;\n  end N;\n  model K = N(q = p);\n  K n;",
+        "type T = Real(start = p);\n  model N\n   Real x = 5;\n  end N;\n  N n;\n  T t(fixed = true);\n"
+        "equation\n  der(t) = 0;",
+    ],
+)
+def test_parameters_of_the_instance(inner: str) -> None:
+    result = pliant.load(INSIDE.format(inner=inner), name="P.M", path=[]).simulate(stop=1)
+    assert result["a.n.x"][-1] == 5.0
+    if "type" in inner:
+        assert result["a.t"][-1] == 5.0
