@@ -211,6 +211,12 @@ def test_steps_follow_what_is_delayed(call: str, tau: Callable[[FloatArray], Flo
         assert set(result.names) == {"x", "u", "T", "y"}
 
 
+def test_the_state_behind_says_what_it_is() -> None:
+    states = pliant.load("model M\n  Real y = delay(sin(time), 1);\nend M;").structure.states
+    assert [one.name for one in states] == ["$followed[1]"]
+    assert "delay" in states[0].reason
+
+
 def test_a_delayed_state_asks_for_nothing(steps: pliant.Model) -> None:
     """It is in the error test already."""
     assert steps.structure.n_states == 1
