@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import pliant
 
+FloatArray = NDArray[np.float64]
 STEPS = (
     "model M\n  parameter Real T = 1;\n  Real x(start = 1, fixed = true);\nequation\n  der(x) = -delay(x, T);\nend M;"
 )
@@ -185,3 +188,35 @@ end M;
     late = np.maximum(result.time - 0.7, 0.0)
     np.testing.assert_allclose(result["y"], np.sin(6.0 * late), atol=2e-5)
     np.testing.assert_allclose(result["z"], np.exp(-0.01 * late), atol=1e-8)
+
+
+WAVES = (  # time and what is delayed enter no state: only the accuracy of y asks for steps
+    ("delay(u, 1)", lambda t: t - 1.0),
+    ("delay(u, T, 2)", lambda t: t - 1.0 - 0.5 * np.sin(t / 3)),
+    ("delay(u, 0.01)", lambda t: t - 0.01),
+)
+
+
+@pytest.mark.parametrize(("call", "tau"), WAVES)
+def test_steps_follow_what_is_delayed(call: str, tau: Callable[[FloatArray], FloatArray]) -> None:
+    """x is a straight line, and would be solved in ten steps."""
+    model = pliant.load(
+        "model M\n  Real x(start = 0, fixed = true), u = sin(2*time), T = 1 + 0.5*sin(time/3);\n"
+        f"  Real y = {call};\nequation\n  der(x) = 1;\nend M;"
+    )
+    for stop, method in ((30.0, "auto"), (1000.0, "auto"), (30.0, "dopri5"), (30.0, "radau5")):
+        result = model.simulate(stop=stop, points=400, method=method)
+        late = result.time > 2
+        np.testing.assert_allclose(result["y"][late], np.sin(2 * tau(result.time[late])), atol=1e-5)
+        assert set(result.names) == {"x", "u", "T", "y"}
+
+
+def test_the_state_behind_says_what_it_is() -> None:
+    states = pliant.load("model M\n  Real y = delay(sin(time), 1);\nend M;").structure.states
+    assert [one.name for one in states] == ["$followed[1]"]
+    assert "delay" in states[0].reason
+
+
+def test_a_delayed_state_asks_for_nothing(steps: pliant.Model) -> None:
+    """It is in the error test already."""
+    assert steps.structure.n_states == 1

@@ -2,6 +2,7 @@
 
 import pytest
 
+import pliant
 from pliant.errors import ModelError
 from pliant.expr.evaluate import evaluate
 from pliant.frontend.modelica.flatten.model import flatten
@@ -67,3 +68,24 @@ def test_an_assertion_that_fails_is_an_error() -> None:
 def test_a_loop_whose_end_moves_is_checked() -> None:
     system = system_of("model M Real x; algorithm x := 0; while x < time loop x := x + 1; end while; end M;")
     assert any("more than" in check.message for check in system.checks)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "body", "expected"),
+    [
+        ("Integer a; output Integer b;", "a := integer(u); b := 2;", {"n": 3.0, "k": 2.0}),
+        ("Integer a[2]; output Integer b;", "a := {4, integer(u)}; b := 2;", {"n[1]": 4.0, "n[2]": 3.0, "k": 2.0}),
+        ("Real a; output Boolean b;", "a := 2*u; b := u > 3;", {"n": 6.4, "k": 1.0}),
+        ("Real a[2]; output Integer b;", "a := {u, 1}; b := 7;", {"n[1]": 3.2, "n[2]": 1.0, "k": 7.0}),
+    ],
+)
+def test_several_outputs_of_which_some_change_at_events_only(
+    outputs: str, body: str, expected: dict[str, float]
+) -> None:
+    """As an algorithm, alone and with something behind it, the same as an equation."""
+    declared = outputs.replace(" a", " n").replace("output ", "").replace(" b;", " k;")
+    function = f"function f input Real u; output {outputs} algorithm {body} end f;"
+    for section in ("algorithm (n, k) := f(3.2);", "algorithm (n, k) := f(3.2); y := 2;", "equation (n, k) = f(3.2);"):
+        y = " Real y;" if "y" in section.replace("algorithm", "") else ""
+        result = pliant.load(f"model M {function} {declared}{y} {section} end M;", path=[]).simulate(stop=1)
+        assert {name: result[name][-1] for name in expected} == expected

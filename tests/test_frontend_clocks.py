@@ -143,7 +143,7 @@ def test_intervals_that_are_computed() -> None:
     )
     found = model.simulate(1.5)
     assert sorted(set(np.round(found["t"], 9))) == [0.0, 0.2, 0.5, 0.9, 1.4]
-    assert sorted(set(np.round(found["h"], 9))) == [0.0, 0.2, 0.3, 0.4, 0.5]
+    assert sorted(set(np.round(found["h"], 9))) == [0.1, 0.2, 0.3, 0.4, 0.5]
 
 
 @pytest.mark.parametrize("method", ["ExplicitEuler", "ImplicitEuler", "ImplicitTrapezoid"])
@@ -309,3 +309,33 @@ end M;"""
     assert f"the interval of the clock `Clock({interval})` {fault}" in message
     assert "t = 0.25" in message
     assert "model.mo:3" in message
+
+
+@pytest.mark.parametrize(
+    ("declarations", "step", "expected"),
+    [
+        ("Clock c = Clock(n, 10); Integer n(start = 2);", "n = previous(n) + 1", [0.2, 0.3, 0.4]),
+        ("Clock c = Clock(h); Real h(start = 0.25);", "h = previous(h)", [0.25, 0.25, 0.25]),
+        ("Clock c = Clock(time > 0.1, 0.5);", "", [0.0, 0.5, 0.5]),
+    ],
+)
+def test_interval_at_the_first_tick(declarations: str, step: str, expected: list[float]) -> None:
+    """The start of the variable that is the interval, or what the constructor says (16.10)."""
+    equations = f"{step}; k = interval();" if step else "k = interval();"
+    body = f"{declarations} Real i = interval(c), k; equation when c then {equations} end when;"
+    result = load(body).simulate(stop=0.8, points=[0.0, 0.35, 0.75])
+    for name in ("i", "k"):
+        np.testing.assert_allclose(result[name], expected, atol=1e-12)
+
+
+def test_samples_in_loops() -> None:
+    """Of expressions with the loop variable, into clocked elements and back."""
+    body = (
+        "parameter Integer n = 3; Clock c = Clock(1, 4); Real x[n], y[n], z[n]; equation for i in 1:n loop\n"
+        "x[i] = sample(i*time, c); z[i] = hold(i + x[i]); end for; y = x .+ 1;"
+    )
+    result = load(body).simulate(stop=1.0, points=[0.1, 0.6])
+    for i in (1, 2, 3):
+        np.testing.assert_allclose(result[f"x[{i}]"], [0.0, 0.5 * i])
+        np.testing.assert_allclose(result[f"y[{i}]"], [1.0, 1 + 0.5 * i])
+        np.testing.assert_allclose(result[f"z[{i}]"], [i, 1.5 * i])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from test_frontend_support import number, solved, system_of
 
+import pliant
 from pliant.errors import ModelError, NotSupportedError
 from pliant.ir import Op
 
@@ -165,3 +166,31 @@ def test_assertions_inside_functions() -> None:
         system_of(text + "constant Real c = -1;\nReal y = f(c)*time;")
     guarded = system_of(text + "Real y = if time > 1 then f(time - 1) else 0;")
     assert guarded.checks == []
+
+
+RECORDS = (
+    "package P\n  record Inner\n    Real a = 5;\n  end Inner;\n  record Outer\n    Real x = 1;\n    Real y = 2*x;\n"
+    "    Integer n = 3;\n    Real v[2] = {4, 5};\n    Inner inner_;\n    Real free;\n  end Outer;\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "total"), [("Outer r", 55321), ("Outer r(x = 7)", 55447), ("Outer r(x = 7, y = 1)", 55317)]
+)
+@pytest.mark.parametrize("is_array", [False, True])
+def test_records_in_functions_start_with_what_their_declarations_say(
+    declaration: str, total: int, is_array: bool
+) -> None:
+    """At run time, for parameters, and where a size follows (12.4.4)."""
+    if is_array:
+        declaration = declaration.replace("Outer r", "Outer r[2]").replace("x =", "each x =").replace("y =", "each y =")
+    r = "r[2]" if is_array else "r"
+    text = (
+        f"{RECORDS}  function f\n    input Real u;\n    output Real z;\n  protected\n    {declaration};\n  algorithm\n"
+        f"    {r}.free := u;\n    z := {r}.free*({r}.x + 10*{r}.y + 100*{r}.n + 1000*{r}.v[2] + 10000*{r}.inner_.a);\n"
+        f"  end f;\n  model M\n    parameter Real p = f(1);\n    Real sized[integer(p) - {total} + 1] = {{f(time)}};\n"
+        "  end M;\nend P;"
+    )
+    result = pliant.load(text, name="P.M", path=[]).simulate(stop=2)
+    assert result.parameters["p"] == total
+    assert result["sized[1]"][-1] == pytest.approx(2 * total, rel=1e-12)

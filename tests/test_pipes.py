@@ -97,3 +97,16 @@ def test_refused(turns: pliant.Model) -> None:
     late = pliant.load(frame.format("(y, z) = spatialDistribution(time, 0, x, true, {0, p}, {0, 0})"))
     with pytest.raises(pliant.PliantError, match="0 to 1"):
         late.simulate(stop=1.0, parameters={"p": 0.5})
+
+
+def test_steps_follow_what_flows_in() -> None:
+    """x is a straight line, and would be solved in ten steps."""
+    model = pliant.load(
+        "model M\n  Real x(start = 0, fixed = true), u = sin(time/2), y, z;\nequation\n  der(x) = 25;\n"
+        "  (y, z) = spatialDistribution(u, 0, x, true, {0, 1}, {0, 0});\nend M;"
+    )
+    for method in ("auto", "radau5", "dopri5"):
+        result = model.simulate(stop=100.0, points=400, method=method)
+        late = result.time > 0.04
+        np.testing.assert_allclose(result["z"][late], np.sin((result.time[late] - 0.04) / 2), atol=1e-4)
+        assert set(result.names) == {"x", "u", "y", "z"}

@@ -44,6 +44,8 @@ HIDDEN = (
     "$past",
     "$clock",
     "der($clock",
+    "$followed",
+    "der($followed",
 )  # variables that pliant made for itself
 
 

@@ -334,7 +334,7 @@ class ExportCollector:
                 main.setdefault((one.at, one.index), k)
         for name, (target, sign) in self.model.names.aliases.items():
             place = self.place_of.get(target)
-            if place is None or name in self.place_of or is_hidden(name.removeprefix("der(")):
+            if place is None or name in self.place_of or is_hidden(name):
                 continue
             base, info = self.found[main[place]], self._info(name)
             kind = "integer" if info.type == "enumeration" and not info.literals else info.type

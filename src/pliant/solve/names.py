@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 
 def is_hidden(name: str) -> bool:
-    """Is this a variable that pliant made for itself?"""
-    return name.startswith("$")
+    """Is this a variable that pliant made for itself, or the derivative of one?"""
+    return name.removeprefix("der(").startswith("$")
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:

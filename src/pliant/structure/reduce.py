@@ -408,6 +408,8 @@ class Reduction:
             wish = f"stateSelect = {select.name.lower()}" if select != StateSelect.DEFAULT else ""
             if self.variables[v].name.startswith("$set"):
                 wish = "slot of a state set: a combination of its candidates, chosen again when it becomes singular"
+            if self.variables[v].name.startswith("$followed"):
+                wish = "the integral of what delay or spatialDistribution keeps, which steps must follow"
             self.reasons[v] = wish or "its derivative appears and no constraint determines it"
         for level in levels:
             for d in level.dummies:

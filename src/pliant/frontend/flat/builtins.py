@@ -61,8 +61,12 @@ def _boolean(types: Types, _: Operands) -> Type:
     return BOOLEAN.sized(types[0].shape if types else ())
 
 
-def _sizes(operands: Operands, first: int) -> Shape:
-    return tuple(operands[0](e) for e in operands[first:])
+def _sizes(types: Types, operands: Operands, first: int) -> Shape:
+    """What the operands from `first` (0-based) on say: they must be Integers."""
+    for of in types[first:]:
+        if of.base is not BaseType.INTEGER or of.shape:
+            raise TypeMismatch(f"a size is an Integer, not {described(of)}")
+    return tuple(operands[0](e) for e in operands[first + 1 :])
 
 
 def _vector(of: Type, what: str) -> Size:
@@ -95,17 +99,28 @@ def _outer(types: Types, _: Operands) -> Type:
     return unified(types[0].element, types[1].element, "the arguments of outerProduct").sized(tuple(sizes))
 
 
+def _as_scalar(types: Types, _: Operands) -> Type:
+    if any(n not in (None, 1) for n in types[0].shape):
+        raise TypeMismatch(f"scalar needs an array with one element, not {described(types[0])}")
+    return types[0].element
+
+
 def _as_vector(types: Types, _: Operands) -> Type:
     shape = types[0].shape
+    if sum(n not in (None, 1) for n in shape) > 1:
+        raise TypeMismatch(f"in vector, one dimension may be larger than 1, not as in {described(types[0])}")
     known = [n for n in shape if n is not None]
     return types[0].sized((prod(known) if len(known) == len(shape) else None,))
 
 
 def _as_matrix(types: Types, _: Operands) -> Type:
+    if any(n not in (None, 1) for n in types[0].shape[2:]):
+        raise TypeMismatch(f"in matrix, dimensions from the third on have one element, not as in {described(types[0])}")
     return types[0].sized(promoted(types[0].shape, 2)[:2])
 
 
-def _size(types: Types, _: Operands) -> Type:
+def _size(types: Types, operands: Operands) -> Type:
+    _sizes(types, operands, 1)
     return INTEGER if len(types) == 2 else INTEGER.sized((len(types[0].shape),))
 
 
@@ -135,9 +150,12 @@ def _homotopy(types: Types, _: Operands) -> Type:
     return unified(types[0], types[1], "the arguments of homotopy")
 
 
-def _identity(_: Types, operands: Operands) -> Type:
-    n = operands[0](operands[1])
-    return INTEGER.sized((n, n))
+def _identity(types: Types, operands: Operands) -> Type:
+    return INTEGER.sized(_sizes(types, operands, 0) * 2)
+
+
+def _linspace(types: Types, operands: Operands) -> Type:
+    return REAL.sized(_sizes(types, operands, 2))
 
 
 def _first(types: Types, _: Operands) -> Type:
@@ -153,6 +171,13 @@ def _to_enumeration(types: Sequence[Type], _: object) -> Type:
     if types[1].base is not BaseType.INTEGER or types[1].shape:
         raise TypeMismatch(f"an enumeration is made of an Integer, not of {described(types[1])}")
     return types[0]
+
+
+def _ordinal(types: Types, _: Operands) -> Type:
+    """Integer(e): the number of a literal."""
+    if types[0].base not in (BaseType.ENUMERATION, BaseType.INTEGER):
+        raise TypeMismatch(f"Integer(...) is made of an enumeration, not of {described(types[0])}")
+    return INTEGER.sized(types[0].shape)
 
 
 def _table() -> dict[str, Signature]:
@@ -176,7 +201,7 @@ def _table() -> dict[str, Signature]:
     enter("edge change", 1, 1, _boolean)
     enter("initial terminal firstTick", 0, 1, _fixed(BOOLEAN))
     enter("sign integer", 1, 1, lambda t, _: INTEGER.sized(_number(t[0], "a mathematical function").shape))
-    enter("Integer", 1, 1, _fixed(INTEGER))
+    enter("Integer", 1, 1, _ordinal)
     enter("enumeration", 2, 2, _to_enumeration)
     enter("String", 1, 5, _fixed(STRING))
     enter("Clock", 0, 3, _fixed(CLOCK))
@@ -186,8 +211,8 @@ def _table() -> dict[str, Signature]:
     enter("sum product", 1, 1, lambda t, _: t[0].element)
     enter("size", 1, 2, _size)
     enter("ndims", 1, 1, _fixed(INTEGER))
-    enter("zeros ones", 1, None, lambda _, o: INTEGER.sized(_sizes(o, 1)))
-    enter("fill", 1, None, lambda t, o: t[0].sized((*_sizes(o, 2), *t[0].shape)))
+    enter("zeros ones", 1, None, lambda t, o: INTEGER.sized(_sizes(t, o, 0)))
+    enter("fill", 1, None, lambda t, o: t[0].sized((*_sizes(t, o, 1), *t[0].shape)))
     enter("identity", 1, 1, _identity)
     enter("diagonal", 1, 1, _diagonal)
     enter("transpose", 1, 1, _transpose)
@@ -195,9 +220,9 @@ def _table() -> dict[str, Signature]:
     enter("skew", 1, 1, _of_three)
     enter("outerProduct", 2, 2, _outer)
     enter("vector", 1, 1, _as_vector)
-    enter("scalar", 1, 1, lambda t, _: t[0].element)
+    enter("scalar", 1, 1, _as_scalar)
     enter("matrix", 1, 1, _as_matrix)
-    enter("linspace", 3, 3, lambda _, o: REAL.sized((o[0](o[3]),)))
+    enter("linspace", 3, 3, _linspace)
     enter("cat", 2, None, _cat)
     enter("promote", 2, 2, _promote)
     enter("[;]", 1, None, lambda t, _: _joined(t, 0, 2))

@@ -25,11 +25,12 @@ from pliant.frontend.flat.expressions import (
 from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import Variability
 from pliant.frontend.scalar.assigned import SetByEquations
+from pliant.frontend.scalar.dependence import TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.pipes import Pipes
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, is_parameter
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
-from pliant.ir import Clock, Function, Kept, Kind, Op, Refusal, Span, Variable
+from pliant.ir import Clock, Equation, Function, Kept, Kind, Op, Refusal, Span, Variable
 
 _REFUSED = {
     "terminal": "terminal() is not supported",
@@ -58,7 +59,8 @@ class Discretes:
         self.memory: set[int] = set()  # positions in the flat model
         self.early: set[int] | None = set()  # expressions that parameters read; None: variables are declared
         self.delays: dict[tuple[int, int, int], int] = {}  # t - T, expression, longest delay -> number
-        self.pipes = Pipes(run)
+        self.pipes = Pipes(run, self.follow)
+        self.followed: dict[int, Span | None] = {}
         #: makes a memory: name, expression, start -> nodes of its value and of the value before (events.py)
         self.remember: Callable[[str, int, int, Span | None], tuple[int, int]]
 
@@ -252,13 +254,13 @@ class Discretes:
         if name == "initial":
             return self.is_initial()
         if name == "delay":
-            return self._delay(node)
+            return self._delay(node, span)
         if name == "spatialDistribution":
             return Arr((2,), list(self.pipes.outlets([self.run.value(e) for e in node.operands], span)))
         shown = f"{name}()"
         return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
 
-    def _delay(self, node: FlatBuiltin) -> Value:
+    def _delay(self, node: FlatBuiltin, span: Span | None) -> Value:
         """delay(expr, T[, longest]): what it was at time - T; the longest delay is T itself where it is constant."""
         g, (value, delay, *longest) = self.g, [self.run.value(e) for e in node.operands]
         what = scalars(delay)[0]
@@ -271,10 +273,29 @@ class Discretes:
         tau = sub(g, g.intern((Op.TIME,)), what)
 
         def one(e: int) -> int:
+            self.follow(e, span)
             number = self.delays.setdefault((tau, e, most), len(self.delays))
             return g.intern((Op.DELAY, number, 0, tau, e, most))
 
         return map1(one, value)
+
+    def follow(self, e: int, span: Span | None) -> None:
+        """``e`` is kept as it is at the steps, to be read later: steps must follow it."""
+        if self.run.masks.of(e) & (UNKNOWN | TIME):
+            self.followed.setdefault(e, span)
+
+    def integrals(self) -> list[Equation]:
+        """w' = e, w(start) = 0 of what is followed, so that the error test sees it.
+
+        Nothing else may ask for that: where no state depends on e, steps grow beyond its waves.
+        """
+        found: list[Equation] = []
+        for e, span in self.followed.items():
+            node = self.g.nodes[e]
+            if node[0] != Op.VAR or node[1] not in self.symbols.derivative:  # that is in the error test
+                slope = self.symbols.new_state(f"$followed[{len(found) + 1}]", span)
+                found.append(Equation(sub(self.g, slope, e), span))
+        return found
 
     def _derivative_of(self, position: int) -> Value:
         """der(v) of a variable; 0 of a parameter or constant."""

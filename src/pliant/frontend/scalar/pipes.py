@@ -2,10 +2,12 @@
 
 With z(y, t) = Z(y - x(t)) the ends are Z(-x) and Z(1 - x); at the one where things flow in stands in0 or in1. Z is kept
 at run time (``Op.PIPE``). A relation makes an event when a jump reaches the outlet: its left side, the distance of
-the next jump, changes its sign whenever one does.
+the next jump, changes its sign whenever one does. Z is known where steps end, so steps must follow what flows in.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from pliant.errors import ModelError
 from pliant.expr.build import choose, const, neg, sub, value_of
@@ -19,8 +21,8 @@ RULE = "3.7.4.2"
 class Pipes:
     """All pipes of a model."""
 
-    def __init__(self, run: Interpreter) -> None:
-        self.run, self.g = run, run.g
+    def __init__(self, run: Interpreter, follow: Callable[[int, Span | None], None]) -> None:
+        self.run, self.g, self.follow = run, run.g, follow
         self.numbers: dict[tuple[int, ...], int] = {}
 
     def outlets(self, given: list[Value], span: Span | None) -> tuple[int, int]:
@@ -32,6 +34,7 @@ class Pipes:
         values = scalars(given[5]) if len(given) > 5 else [zero, zero]
         self._check(points, values)
         key = (in0, in1, x, positive, *points, *values)
+        self.follow(choose(g, positive, in0, in1), span)
         number = 2 * self.numbers.setdefault(key, len(self.numbers))
         ends = neg(g, x), sub(g, one, x)
         ahead = g.intern((Op.PIPE, number, 5, ends[1], in0, in1, x, positive, zero, *points, *values))

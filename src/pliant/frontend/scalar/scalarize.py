@@ -152,6 +152,7 @@ class _Builder:
         self.discretes.finish()
         self._assertions()
         system.events = self.events.completed(system.events)
+        system.equations += self.discretes.integrals()
         system.derivative = symbols.derivative
         system.relations = self.run.relations
         system.functions = self.calls.entries

@@ -25,7 +25,7 @@ from pliant.frontend.flat.types import LARGEST_INTEGER, BaseType, Causality, Var
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.values import Arr, Lazy, Value, scalars
-from pliant.ir import Kind, Refusal, Variable
+from pliant.ir import Kind, Refusal, Span, Variable
 
 _ARTICLE = {BaseType.BOOLEAN: "Boolean", BaseType.ENUMERATION: "enumeration", BaseType.STRING: "String"}
 _TYPE_NAMES = {base: base.value.lower() for base in BaseType}
@@ -468,6 +468,12 @@ class Symbols:
                 found = self.derivative_at(first)
             self.derivatives[position] = found
         return found
+
+    def new_state(self, name: str, span: Span | None) -> int:
+        """The derivative of a state that the flat model does not have, 0 at the start."""
+        self.variables.append(Variable(name, Kind.UNKNOWN, fixed=True, start=const(self.g, 0.0), span=span))
+        self.owner.append(-1)
+        return self.derivative_at(len(self.variables) - 1)
 
     def derivative_at(self, number: int) -> int:
         """der(v) of one scalar."""

@@ -119,7 +119,7 @@ def names_from(generated: Generated, roots: tuple[str, ...]) -> Names:
             aliases[variables[v].name] = (variables[root[0]].name, root[1])
     for v, e in program.sorted.derivatives.items():
         root, name = signed_variable(g, e), f"der({variables[v].name})"
-        if root is not None and variables[root[0]].name != name:
+        if root is not None and variables[root[0]].name != name and not is_hidden(name):
             aliases.setdefault(name, (variables[root[0]].name, root[1]))
     x = tuple(variables[v].name for v in program.x)
     return Names(
@@ -157,7 +157,7 @@ def _variables(program: Program, numbers: Mapping[int, float]) -> dict[str, Vari
 
     out: dict[str, VariableInfo] = {}
     for v, one in enumerate(program.sorted.system.variables):
-        if one.kind in (Kind.SELECTION, Kind.BEFORE) or is_hidden(one.name.removeprefix("der(")):
+        if one.kind in (Kind.SELECTION, Kind.BEFORE) or is_hidden(one.name):
             continue
         kind = _kind(one, v in states)
         out[one.name] = VariableInfo(

@@ -29,6 +29,9 @@ class ConnectEnd:
         self.node, self.scope = node, scope
 
 
+Exclusions = tuple[tree.Exclusion, ...]
+
+
 class ConnectedPair:
     """connect(left, right) in an instance."""
 
@@ -54,17 +57,12 @@ class Collector:
             if body is None or not body.equations:
                 continue
             context = Context(inst.scope(layer.number))
-            excluded = [
-                (one.connection.left.text.split(), one.connection.right.text.split())
-                for one in layer.exclusions
-                if one.connection is not None
-            ]
-            self._equations(body.equations, context, excluded)
+            self._equations(body.equations, context, layer.exclusions)
 
-    def _equations(self, equations: tuple[tree.AnyEquation, ...], context: Context, excluded: list[Any]) -> None:
+    def _equations(self, equations: tuple[tree.AnyEquation, ...], context: Context, excluded: Exclusions) -> None:
         for one in equations:
             if isinstance(one, tree.Connect):
-                if (one.left.text.split(), one.right.text.split()) not in excluded:
+                if not any(_is_excluded(one, each) for each in excluded):
                     self.connect(one, context)
             elif isinstance(one, tree.CallEquation):
                 name = one.call.function.dotted.lstrip(".")
@@ -80,7 +78,7 @@ class Collector:
             elif isinstance(one, tree.WhenEquation) and _has_connections(one):
                 raise problem("connect stands in a when-clause", one, path=context.path, rule="8.3.3")
 
-    def _if(self, one: tree.IfEquation, context: Context, excluded: list[Any]) -> None:
+    def _if(self, one: tree.IfEquation, context: Context, excluded: Exclusions) -> None:
         for condition, body in one.branches:
             try:
                 self.values.reasons.append("which connections there are")
@@ -160,6 +158,14 @@ class Collector:
                 return thing.cls.kind == "expandable connector" and k > 0
             thing = inner
         return False
+
+
+def _is_excluded(one: tree.Connect, exclusion: tree.Exclusion) -> bool:
+    """`break connect(a, b)` removes that one, `break a` all connections of the component (7.4)."""
+    without = exclusion.connection
+    if without is None:
+        return exclusion.name in (one.left.names[0], one.right.names[0])
+    return all(a.text.split() == b.text.split() for a, b in ((one.left, without.left), (one.right, without.right)))
 
 
 def _is_connector(thing: Any) -> bool:

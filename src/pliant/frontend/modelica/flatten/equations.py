@@ -308,19 +308,23 @@ def _is_target(builder: FlatBuilder, e: int) -> bool:
 
 
 def is_structural(one: tree.IfEquation) -> bool:
-    """The branches differ in the number of their equations, or have connections."""
-    counts = set()
+    """The branches differ in the number of their equations, have connections, or only some of them set variables in
+    when-clauses: what changes continuously in one would change at events in the other."""
+    counts, kinds = set(), set()
     for body in (*(body for _, body in one.branches), one.otherwise):
         count = 0
+        has_when = False
         for equation in body:
             for node in walk(equation):
+                has_when = has_when or isinstance(node, tree.WhenEquation)
                 if isinstance(node, tree.Connect) or (
                     isinstance(node, tree.CallEquation) and node.call.function.names[0] == "Connections"
                 ):
                     return True
                 count += isinstance(node, (tree.SimpleEquation, tree.ForEquation))
         counts.add(count)
-    return len(counts) > 1
+        kinds |= {has_when} if body else set()
+    return len(counts) > 1 or len(kinds) > 1
 
 
 def _short(text: str) -> str:

@@ -9,17 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pliant.errors import ModelError
-from pliant.frontend.flat.expressions import NONE, FlatBuiltin, FlatRecord, LocalRef
+from pliant.frontend.flat.expressions import NONE, FlatArray, FlatBuiltin, FlatRecord, LocalRef
 from pliant.frontend.flat.model import FlatExternal, FlatFunction, FlatItem, FlatLocal
 from pliant.frontend.flat.types import INTEGER, BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
 from pliant.frontend.modelica.flatten.partials import partial_of, target_of
 from pliant.frontend.modelica.flatten.purity import definition_impure
 from pliant.frontend.modelica.flatten.rules import FunctionRules
+from pliant.frontend.modelica.flatten.types import check_value
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.components import Var
-from pliant.frontend.modelica.instances.mods import Mod, bound, member, names_in, value_of
-from pliant.frontend.modelica.problems import problem
+from pliant.frontend.modelica.instances.mods import Mod, bound, member, value_of
+from pliant.frontend.modelica.problems import problem, unsupported
 from pliant.frontend.modelica.scopes.program import name_parts
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
@@ -428,10 +429,11 @@ class Functions:
             if binding is not None:
                 context = Context(binding.scope, None, None, function)
                 e = self.out.expr(binding.value, context)  # type: ignore[arg-type]
+                check_value(self.out, f"{cls.name}.{one.name}", one.type, e, binding)
                 locals_[place] = FlatLocal(one.name, one.type, e, one.span)
-            elif one.type.base is BaseType.RECORD and not one.type.shape:
+            elif one.type.base is BaseType.RECORD:
                 mod = inst.mod_of(element) + bound(element.node.modification, scope)  # type: ignore[union-attr]
-                start = self._fields(self._element_class(cls, element), mod, one, function)
+                start = self._fields(self._element_class(cls, element), mod, one.type, function, element.node)
                 locals_[place] = FlatLocal(one.name, one.type, start, one.span)
         self.builder.define(number, locals=tuple(locals_), n_inputs=n_inputs, n_outputs=n_outputs)
         body: list[FlatItem] = []
@@ -453,24 +455,57 @@ class Functions:
         is_pure = not (parts.pop("impure", False) or definition_impure(cls) or number in self.out.calls.impure)
         self.builder.define(number, body=tuple(body), external=external, is_pure=is_pure, **parts)
 
-    def _fields(self, of: ClassUse, mod: Mod, local: FlatLocal, function: FunctionContext) -> int | None:
-        """`R r(a = x)`: the record that a variable holds at the start, where modifiers give values to its fields."""
-        if not names_in(mod):
-            return None
-        total = mod + of.mod
-        fields = []
-        for one in self.builder.records[local.type.number].fields:
-            given = value_of(member(total, one.name))
+    def _fields(self, of: ClassUse, mod: Mod, type_: Type, function: FunctionContext, node: tree.Node) -> int | None:
+        """The record that a variable holds at the start: modifiers (`R r(a = x)`) and declarations give values to its
+        fields (12.4.4); what has none is 0. None: no field has a value.
+        """
+        inst, total = of.instance, mod + of.mod
+        fields: dict[str, int] = {}
+        has_values = False
+        for one in self.builder.records[type_.number].fields:
+            inner = member(total, one.name)
+            given = value_of(inner)
+            thing = inst.child(one.name)
+            found: int | None = None
             if given is not None and given.value is not None:
+                if type_.shape and not given.template.each:
+                    text = f"`{one.name}` of each record of an array in a function"
+                    raise unsupported(text, given.template.node, hint="set it by an assignment")
                 context = Context(given.scope, None, None, function if given.scope.inst is function.inst else None)
-                fields.append(self.out.expr(given.value, context))
-            else:
-                thing = of.instance.child(one.name)
-                own = thing.binding if isinstance(thing, Var) else None
-                if own is None or one.type.base is not BaseType.REAL or one.type.shape:
-                    return None
-                fields.append(self.out.of_bound(own))
-        return self.builder.add(FlatRecord(tuple(fields)), local.span, local.type)
+                found = self.out.expr(given.value, context)
+            elif isinstance(thing, Var) and thing.binding is not None:
+                found = self.out.calls._default(
+                    inst, one.name, fields, node, Context(inst.scope(0), None, None, function)
+                )
+            elif one.type.base is BaseType.RECORD:
+                found = self._fields(thing.cls, inner, one.type, function, node)
+            has_values = has_values or found is not None
+            if found is None:
+                found = self._zero(one.type, node)
+            if found is None:
+                return None
+            fields[one.name] = found
+        if not has_values or None in type_.shape:
+            return None
+        made = self.builder.add(FlatRecord(tuple(fields.values())), self.out.span(node), type_.element)
+        for n in reversed(type_.shape):
+            made = self.builder.add(FlatArray((made,) * (n or 0)), self.out.span(node))
+        return made
+
+    def _zero(self, of: Type, node: tree.Node) -> int | None:
+        """What a field holds that nothing sets."""
+        values: dict[BaseType, float | bool | str] = {
+            BaseType.REAL: 0.0,
+            BaseType.INTEGER: 0,
+            BaseType.BOOLEAN: False,
+            BaseType.STRING: "",
+        }
+        span = self.out.span(node)
+        if of.base not in values or None in of.shape:
+            return None
+        zero = self.builder.literal(values[of.base], span)
+        sizes = tuple(self.builder.literal(n or 0, span, INTEGER) for n in of.shape)
+        return self.builder.add(FlatBuiltin("fill", (zero, *sizes)), span) if sizes else zero
 
     def _external(self, cls: ClassUse, external: tree.External, context: Context) -> FlatExternal:
         function = context.function

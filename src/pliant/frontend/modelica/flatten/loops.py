@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 _STRUCTURAL = (tree.Connect, tree.IfEquation, tree.WhenEquation, tree.CallEquation)
 
+_SIZES = frozenset(("cat", "zeros", "fill", "ones", "identity"))
+_BETWEEN_CLOCKS = frozenset(("sample", "hold"))  # what they are applied to becomes a variable of its own
+_WRITTEN_OUT = _SIZES | _BETWEEN_CLOCKS
+
 
 def must_unroll(translator: Translator, body: Any, indices: Sequence[tree.ForIndex], context: Context) -> bool:
     """Some reference has a loop variable among the subscripts of an array of components."""
@@ -30,7 +34,7 @@ def must_unroll(translator: Translator, body: Any, indices: Sequence[tree.ForInd
                 return True
             if isinstance(node, (tree.ArrayComprehension, tree.ReductionCall, tree.ForEquation)):
                 return True
-            if isinstance(node, tree.Call) and node.function.names[-1] in ("cat", "zeros", "fill", "ones", "identity"):
+            if isinstance(node, tree.Call) and node.function.names[-1] in _WRITTEN_OUT:
                 return True
             is_used = isinstance(node, tree.Reference) and node.subscripts and _uses(node, names)
             if is_used and (len(node.names) > 1 or not _is_variable(translator, node, context)):  # type: ignore[attr-defined,arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,12 +20,12 @@ from pliant.frontend.modelica.connections.streams import Streams
 from pliant.frontend.modelica.flatten.balance import check_balance
 from pliant.frontend.modelica.flatten.clocks import solve_clocks
 from pliant.frontend.modelica.flatten.context import Context
-from pliant.frontend.modelica.flatten.equations import EquationTranslator
+from pliant.frontend.modelica.flatten.equations import EquationTranslator, is_structural
 from pliant.frontend.modelica.flatten.sections import as_equations
 from pliant.frontend.modelica.flatten.statements import Statements
 from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
-from pliant.frontend.modelica.instances.classes import ClassUse
+from pliant.frontend.modelica.instances.classes import ClassUse, Scope
 from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
 from pliant.frontend.modelica.instances.inst import Inst
 from pliant.frontend.modelica.instances.rules import check_connector
@@ -233,10 +233,23 @@ class _Flattening:
                 body = layer.body
                 if body is None:
                     continue
-                for part in (*body.equations, *body.algorithms):
-                    if "when" not in part.text:
-                        continue
-                    self._discrete_in(part, inst, layer.number)
+                equations = (one for one in body.equations if "when" in one.text)
+                for part in (*self._chosen(equations, inst.scope(layer.number)), *body.algorithms):
+                    if "when" in part.text:
+                        self._discrete_in(part, inst, layer.number)
+
+    def _chosen(self, equations: Iterable[tree.AnyEquation], scope: Scope) -> Iterator[tree.AnyEquation]:
+        """Equations without the branches of structural ifs that are not chosen."""
+        for one in equations:
+            if not isinstance(one, tree.IfEquation) or not is_structural(one):
+                yield one
+                continue
+            for condition, body in (*one.branches, (None, one.otherwise)):
+                known = condition is None or self.out.values.tried(condition, scope, "the choice of equations by `if`")
+                if known is not False:
+                    yield from self._chosen(body, scope)
+                if known is True:
+                    break
 
     def _discrete_in(self, part: tree.Node, inst: Inst, number: int) -> None:
         for node in walk(part):

@@ -6,9 +6,10 @@ one of assertions only. These come out as equations, which are sorted and differ
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pliant.frontend.flat.expressions import NONE, FlatTuple, VariableRef, operands
+from pliant.frontend.flat.expressions import NONE, FlatOutput, FlatTuple, VariableRef, operands
 from pliant.frontend.flat.model import FlatAssert, FlatAssign, FlatEquation, FlatItem
 from pliant.frontend.flat.types import BaseType, Variability
 
@@ -35,7 +36,11 @@ def as_equations(builder: FlatBuilder, items: list[FlatItem], *, is_initial: boo
         parts = (item.condition, item.message) if isinstance(item, FlatAssert) else (item.value,)  # type: ignore[union-attr]
         if any(_reads(builder, e, pending) for e in parts):
             return None  # it reads what is assigned there or later: the value from before
-    return [item if isinstance(item, FlatAssert) else _equation(builder, item, is_initial) for item in items]  # type: ignore[arg-type]
+    found_items: list[FlatItem] = []
+    for item in items:
+        assignments = _by_outputs(builder, item) if isinstance(item, FlatAssign) else []
+        found_items += [_equation(builder, one, is_initial) for one in assignments] or [item]
+    return found_items
 
 
 def _targets(builder: FlatBuilder, e: int) -> set[int] | None:
@@ -62,6 +67,22 @@ def _reads(builder: FlatBuilder, e: int, variables: set[int]) -> bool:
             return True
         stack.extend(operands(node))
     return False
+
+
+def _by_outputs(builder: FlatBuilder, item: FlatAssign) -> list[FlatAssign]:
+    """(x, n) := f(u), of which n changes at events only: one for each output, which are read at different times."""
+    node = builder.nodes[item.target]
+    if not isinstance(node, FlatTuple):
+        return [item]
+    parts = [(k, e) for k, e in enumerate(node.elements) if e != NONE]
+    if all(_variability(builder, e) is Variability.CONTINUOUS for _, e in parts):
+        return [item]
+    return [replace(item, target=e, value=builder.add(FlatOutput(item.value, k), item.span)) for k, e in parts]
+
+
+def _variability(builder: FlatBuilder, e: int) -> Variability:
+    node = builder.nodes[e]
+    return builder.variables[node.variable].variability if isinstance(node, VariableRef) else Variability.CONTINUOUS
 
 
 def _equation(builder: FlatBuilder, item: FlatAssign, is_initial: bool) -> FlatEquation:

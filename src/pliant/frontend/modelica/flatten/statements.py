@@ -51,7 +51,7 @@ class Statements:
         target, value = self.out.reference(one.target, context), self.out.expr(one.value, context)
         a, b = self.out.type(target), self.out.type(value)
         try:
-            unified(a if b.shape else a.element, b, f"`{one.target.text}` and its value")
+            unified(a, b, f"`{one.target.text}` and its value")
         except TypeMismatch as mismatch:
             raise problem(str(mismatch), one, path=context.path, rule="11.2.1") from None
         if a.base is BaseType.INTEGER and b.base is BaseType.REAL:

@@ -275,7 +275,7 @@ class Ticks:
         return VariableRef(known)
 
     def interval(self, clock: int, span: Span | None) -> FlatExpression:
-        """interval(): of what does not tick regularly the time since the last tick."""
+        """interval(): of what does not tick regularly the time since the last tick; see `_first_interval`."""
         timing = self.timings[clock]
         if timing.base == PERIODIC:
             return ClockInterval(clock)
@@ -285,13 +285,25 @@ class Ticks:
             last = self._hidden("last", REAL, clock, span, build.literal(0.0, span))
             self._set(last, build.time(span), clock, span)
             is_first = build.add(self.first_tick(clock, span), span)
-            begin = self.bases[timing.base].first_interval
-            begin = build.literal(0.0, span) if begin == NONE else begin
+            begin = self._first_interval(self.bases[timing.base], span)
             before = build.builtin("previous", build.ref(last, span), span=span)
             since = build.binary("-", build.time(span), before, span)
             known = self.intervals[clock] = self._hidden("interval", REAL, clock, span, build.literal(0.0, span))
             self._set(known, build.add(FlatChoice((is_first, begin, since)), span), clock, span)
         return VariableRef(known)
+
+    def _first_interval(self, base: ClockBase, span: Span | None) -> int:
+        """At the first tick (16.10): what the constructor says, or the start of the variable that is the interval."""
+        build = self.builder
+        if base.interval == NONE:
+            return build.literal(0.0, span) if base.first_interval == NONE else base.first_interval
+        first, node = base.interval, build.nodes[base.interval]
+        if isinstance(node, VariableRef):
+            start = build.variables[node.variable].start
+            first = build.literal(0, span) if start is None else start
+        if not base.resolution:
+            return first
+        return build.binary("/", first, build.literal(float(base.resolution), span), span)
 
     def derivative(self, x: int, clock: int, method: str, span: Span | None) -> int:
         """A variable for der(x), and the equation that steps x."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pliant.errors import ModelError
 from pliant.frontend.flat.expressions import NONE
-from pliant.frontend.flat.shapes import TypeMismatch, unified
+from pliant.frontend.flat.shapes import TypeMismatch, described, unified
 from pliant.frontend.flat.types import (
     BOOLEAN,
     CLOCK,
@@ -27,6 +27,7 @@ from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.instances.classes import ClassUse, Core
 from pliant.frontend.modelica.instances.components import ABSENT, Many, Var
 from pliant.frontend.modelica.instances.inst import Inst
+from pliant.frontend.modelica.instances.mods import Bound
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.values.data import EnumValue, RecordValue
@@ -53,9 +54,12 @@ class Types:
         self.enumerations: dict[Any, Type] = {}
         self.classes: dict[Any, Type] = {}
         self.records: dict[Any, int] = {}
+        self.objects: dict[Any, int] = {}  # classes of external objects
 
-    def primitive(self, core: Core) -> Type:
-        """The type of a primitive class."""
+    def primitive(self, core: Core, of: ClassUse | None = None) -> Type:
+        """The type of a primitive class; `of`: the class that extends it, by which external objects differ."""
+        if core.builtin == "ExternalObject" and of is not None:
+            return Type(BaseType.OBJECT, (), self.objects.setdefault(of.core.entry, len(self.objects)))
         if core.builtin:
             return _BASES[core.builtin]
         entry = core.entry
@@ -68,13 +72,13 @@ class Types:
 
     def of_var(self, var: Var) -> Type:
         """The type of a variable."""
-        return self.primitive(var.primitive).sized(var.shape)
+        return self.primitive(var.primitive, var.cls).sized(var.shape)
 
     def of_class(self, cls: ClassUse) -> Type:
         """The type of one element of a class, without its dimensions."""
         primitive = cls.primitive
         if primitive is not None:
-            return self.primitive(primitive)
+            return self.primitive(primitive, cls)
         found = self.classes.get(cls)
         if found is None:
             found = self.classes[cls] = self.of_inst(cls.instance)
@@ -91,7 +95,7 @@ class Types:
 
     def _field(self, thing: Any) -> Type:
         if isinstance(thing, Var):
-            base = self.primitive(thing.primitive)
+            base = self.primitive(thing.primitive, thing.cls)
             try:
                 return base.sized(thing.shape)
             except ModelError:
@@ -149,3 +153,18 @@ def check_outputs(out: Translator, targets: Sequence[int], call: int, at: tree.N
             text = f"`{' '.join(at.text.split())[:70]}`: output {k}, `{output.name}`: {mismatch}"
             hint = "declare the variable as the output of the function is declared"
             raise problem(text, at, path=context.path, rule="12.4.3", hint=hint) from None
+
+
+def check_value(out: Translator, name: str, of: Type, e: int, binding: Bound) -> None:
+    """The value of a declaration has its type and size (10.6, 4.9.2); `each` gives one to every element."""
+    given = out.type(e)
+    wanted = of.element if not given.shape and of.shape and binding.template.each else of
+    where = binding.scope.inst.path
+    assert binding.value is not None
+    try:
+        unified(wanted, given, f"`{name}` and its value")
+    except TypeMismatch as mismatch:
+        hint = f"it is {described(of)}"
+        raise problem(str(mismatch), binding.value, path=where, rule="10.6", hint=hint) from None
+    if of.base is BaseType.INTEGER and given.base is BaseType.REAL:
+        raise problem(f"`{name}` is an Integer, its value is a Real", binding.value, path=where, rule="10.6")

@@ -10,12 +10,12 @@ import numpy as np
 
 from pliant.frontend.flat.expressions import FlatArray, FlatRecord, VariableRef, operands
 from pliant.frontend.flat.model import FlatObject, FlatVariable
-from pliant.frontend.flat.shapes import TypeMismatch, described, unified
+from pliant.frontend.flat.shapes import TypeMismatch, unified
 from pliant.frontend.flat.types import BaseType, Causality, Prefix, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator
 from pliant.frontend.modelica.flatten.tables import known_table
-from pliant.frontend.modelica.flatten.types import field_names
+from pliant.frontend.modelica.flatten.types import check_value, field_names
 from pliant.frontend.modelica.flatten.units import unit_fault
 from pliant.frontend.modelica.instances.components import Var
 from pliant.frontend.modelica.instances.inst import Inst
@@ -153,7 +153,7 @@ class Variables:
                     text = f"the attribute `{name}` of `{var.path}` is final and cannot be modified"
                     raise problem(text, given[name], path=var.parent.path, rule="7.2.6", hint="remove the modifier")
                 given.setdefault(name, template.node)
-                if name not in known and var.base != "ExternalObject":
+                if name not in known and (var.base != "ExternalObject" or name not in var.cls.core.table.elements):
                     text = f"`{name}` is no attribute of `{var.path}`, which is {var.base}"
                     raise problem(text, template.node, path=var.parent.path, rule="4.9", hint=nearest(name, known))
 
@@ -165,8 +165,7 @@ class Variables:
             variability = Variability.DISCRETE
         if of.base is BaseType.OBJECT:
             variability = Variability.PARAMETER
-        at_top = var.parent is self.root or (var.parent.parent is self.root and var.parent.cls.is_connector)
-        causality = _CAUSALITY[var.causality] if at_top and not var.is_protected else Causality.LOCAL
+        causality = _CAUSALITY[var.causality] if self._is_at_top(var) and not var.is_protected else Causality.LOCAL
         if causality is Causality.INPUT and var.binding is not None and variability > Variability.PARAMETER:
             causality = Causality.LOCAL  # its declaration gives its value, not the surroundings
         found: dict[str, Any] = {}
@@ -178,7 +177,7 @@ class Variables:
         for name, key in (("unit", "unit"), ("displayUnit", "display_unit"), ("quantity", "quantity")):
             bound = var.attribute(name)
             if bound is not None:
-                found[key] = self._text(bound, name, var.path)
+                found[key] = self._text(bound, name, var)
         select = var.attribute("stateSelect")
         if select is not None:
             value = self.values.needed(select.value, select.scope, "stateSelect")  # type: ignore[arg-type]
@@ -186,6 +185,8 @@ class Variables:
                 value = value[tuple(k - 1 for k in select.index)]
             if isinstance(value, np.ndarray):
                 value = value.flat[0] if value.size else None
+            if value is not None and not (isinstance(value, EnumValue) and value.cls.entry.full_name == "StateSelect"):
+                raise _no_attribute(select, "stateSelect", var, "a literal of StateSelect")
             if isinstance(value, EnumValue):
                 found["state_select"] = StateSelect(value.ordinal - 1)
         binding = var.binding
@@ -219,6 +220,15 @@ class Variables:
             **found,
         )
 
+    def _is_at_top(self, var: Var) -> bool:
+        """Of the model itself, or of its connectors and records, also within others: the outside sees it."""
+        inst = var.parent
+        while inst is not self.root and inst.parent is not None and (inst.cls.is_connector or inst.cls.is_record):
+            if inst.is_protected:
+                return False
+            inst = inst.parent
+        return inst is self.root
+
     def _final(self, var: Var) -> bool:
         binding = var.binding
         return binding is not None and binding.template.final
@@ -233,6 +243,9 @@ class Variables:
             unified(wanted, given, f"`{name}` of `{var.path}`")
         except TypeMismatch as mismatch:
             raise problem(str(mismatch), bound.value, path=bound.scope.inst.path, rule="4.9.1") from None
+        if of.base is BaseType.INTEGER and given.base is BaseType.REAL:
+            text = f"`{var.path}` is an Integer, its `{name}` is a Real"
+            raise problem(text, bound.value, path=bound.scope.inst.path, rule="4.9.2")
         return e
 
     def _fixed(self, var: Var, of: Type) -> dict[str, Any]:
@@ -248,19 +261,22 @@ class Variables:
             raise problem(text, bound.value, path=bound.scope.inst.path, rule="4.9.1", hint=hint) from None
         finally:
             self.values.reasons.pop()
-        if isinstance(value, np.ndarray):
-            return {"fixed": tuple(bool(one) for one in value.flat)}
-        return {"fixed": (bool(value),)}
+        found = list(value.flat) if isinstance(value, np.ndarray) else [value]
+        if not all(isinstance(one, (bool, np.bool_)) for one in found):
+            raise _no_attribute(bound, "fixed", var, "a Boolean")
+        return {"fixed": tuple(bool(one) for one in found)}
 
-    def _text(self, bound: Bound, name: str, of: str) -> str:
+    def _text(self, bound: Bound, name: str, var: Var) -> str:
         found = self.values.tried(bound.value, bound.scope, f"`{name}`")  # type: ignore[arg-type]
         if isinstance(found, np.ndarray):
             found = found.flat[0] if found.size else ""
-        text = found if isinstance(found, str) else ""
+        if found is not None and not isinstance(found, str):
+            raise _no_attribute(bound, name, var, "a String")
+        text = found or ""
         fault = unit_fault(text) if name == "unit" else ""
         if fault:
             where = bound.scope.inst.path
-            text = f'the unit of `{of}` cannot be read: "{text}": {fault}'
+            text = f'the unit of `{var.path}` cannot be read: "{text}": {fault}'
             hint = 'units are written like "N.m/(rad.s2)": factors with dots, whole exponents, one `/`'
             raise problem(text, bound.value, path=where, rule="19.1", hint=hint)
         return text
@@ -271,8 +287,7 @@ class Variables:
             e = self.out.of_bound(binding)
         finally:
             self.out.calls.may_be_impure -= 1
-        given = self.out.type(e)
-        self._fits(var, binding, of, given)
+        check_value(self.out, var.path, of, e, binding)
         found = self.builder.variability(e)
         if found > var.variability and found > Variability.PARAMETER:
             words = ("constant", "parameter")
@@ -282,21 +297,6 @@ class Variables:
             )
         return e
 
-    def _fits(self, var: Var, binding: Bound, of: Type, given: Type) -> None:
-        wanted = of
-        if not given.shape and of.shape and binding.template.each:
-            wanted = of.element
-        try:
-            unified(wanted, given, f"`{var.path}` and its value")
-        except TypeMismatch as mismatch:
-            where = binding.scope.inst.path
-            raise problem(
-                str(mismatch), binding.value, path=where, rule="10.6", hint=f"it is {described(of)}"
-            ) from None
-        if of.base is BaseType.INTEGER and given.base is BaseType.REAL:
-            text = f"`{var.path}` is an Integer, its value is a Real"
-            raise problem(text, binding.value, path=binding.scope.inst.path, rule="10.6")
-
     def _equation(self, var: Var, binding: Bound, of: Type, done: set[int]) -> None:
         """The binding of an unknown is an equation; that of a record is one equation for all fields."""
         if var.number in done or 0 in of.shape:
@@ -305,7 +305,7 @@ class Variables:
         if binding.fields and self._record_equation(var, binding, done):
             return
         e = self.out.of_bound(binding)
-        self._fits(var, binding, of, self.out.type(e))
+        check_value(self.out, var.path, of, e, binding)
         left = self.builder.ref(var.number, var.node.span)
         if not self.out.type(e).shape and of.shape:
             from pliant.frontend.flat.expressions import FlatBuiltin
@@ -410,9 +410,13 @@ class Variables:
             text = f"`{var.cls.name}` has no destructor"
             raise problem(text, call, rule="12.9.7", hint="declare `function destructor`, with the object as its input")
         inputs = self.out.functions.input_names(last)
-        of = Type(BaseType.OBJECT)
+        of = self.out.types.of_class(var.cls)
         destroyed = self.out.functions.of_types(last, dict.fromkeys(inputs, of))
         destructor = -1 if destroyed is None else destroyed
+        for k, one in ((number, cls), (destructor, last)):
+            if k >= 0 and self.builder.functions[k].external is None:
+                text, hint = f"`{one.name}` is no external function", 'write `external "C" ...` in it'
+                raise problem(text, one.core.entry.definition, rule="12.9.7", hint=hint)
         exprs = {**dict(zip(names, call.arguments, strict=False)), **{one.name: one.value for one in call.named}}
         given_now = dict(zip(names, operands, strict=False))
         table = known_table(self.values, var.cls.name, exprs, given_now, context.scope)
@@ -430,6 +434,11 @@ class Variables:
             )
         )
         return handle
+
+
+def _no_attribute(bound: Bound, name: str, var: Var, wanted: str) -> Exception:
+    text = f"`{name}` of `{var.path}` must be {wanted}"
+    return problem(text, bound.value, path=bound.scope.inst.path, rule="4.9")
 
 
 def _leaves(inst: Inst) -> Any:

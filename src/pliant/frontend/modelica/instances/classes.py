@@ -316,6 +316,7 @@ def _replace(core: Core, old: ClassMember, new: ClassMember) -> None:
         return
     one, two = new.node, old.node
     if isinstance(one, Component) and isinstance(two, Component) and one.type.names[-1] == two.type.names[-1]:
+        _check_same(core, one, two, one)
         new.chain = old.chain
         return
     if isinstance(new.node, LongClass) and new.node.is_extension:
@@ -362,7 +363,8 @@ def _inherit(
     if modification is not None:
         exclusions = tuple(one for one in modification.arguments if isinstance(one, Exclusion))
         excluded = {one.name for one in exclusions if one.name}
-        layers[0].exclusions += exclusions
+        for layer in layers.values():
+            layer.exclusions += exclusions
     _inherit_mods(table, base, template, first)
     for name, old in inner.elements.items():
         if name in excluded:
@@ -414,8 +416,50 @@ def _same_twice(core: Core, known: ClassMember, again: ClassMember, node: Any) -
         return
     one, two = known.node, again.node
     if isinstance(one, Component) and isinstance(two, Component) and one.type.names[-1] == two.type.names[-1]:
+        _check_same(core, one, two, node)
         return
     if one is None or two is None or (not isinstance(one, Component) and not isinstance(two, Component)):
         return
     text = f"`{known.name}` is inherited twice by `{core.entry.full_name}`, with different declarations"
     raise problem(text, node, rule="7.1", hint="rename one of them")
+
+
+def _check_same(core: Core, one: Component, two: Component, at: Any) -> None:
+    """Two declarations of one inherited name say the same, or which of them counts would be left open (7.1).
+
+    Attributes that only one of them has are common in libraries, and decide nothing: a `start`, a `unit`.
+    """
+    prefixes = [(each.variability, each.causality, each.connection) for each in (one, two)]
+    what = ""
+    if prefixes[0] != prefixes[1]:
+        what = "prefixes"
+    elif _words(*one.dimensions) != _words(*two.dimensions):
+        what = "dimensions"
+    elif _words(one.condition) != _words(two.condition):
+        what = "conditions"
+    elif _differ(one.modification, two.modification):
+        what = "modifiers or values"
+    if what:
+        text = f"`{one.name}` has two declarations in `{core.entry.full_name}`, inherited ones counted, with "
+        text += f"different {what}"
+        hint = f"make both the same, or rename one: {two.span} and {one.span}"
+        raise problem(text, at, rule="7.1", hint=hint)
+
+
+def _differ(one: Modification | None, two: Modification | None) -> bool:
+    """Another value, or another one of what both modify."""
+    templates = [None if each is None else template_of(each) for each in (one, two)]
+    stack: list[tuple[Template | None, Template | None]] = [(templates[0], templates[1])]
+    is_top = True
+    while stack:
+        a, b = stack.pop()
+        if _words(a and a.value) != _words(b and b.value) and (is_top or (a and b and a.value and b.value)):
+            return True
+        is_top = False
+        stack += [(sub, b.subs[key]) for key, sub in (a.subs if a else {}).items() if b and key in b.subs]
+    return False
+
+
+def _words(*nodes: Any) -> list[str]:
+    """What is written, without blanks."""
+    return ["".join(one.text.split()) for one in nodes if one is not None]

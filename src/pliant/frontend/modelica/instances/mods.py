@@ -77,14 +77,14 @@ def _fill(template: Template, modification: Modification) -> None:
     template.value = modification.value
     for one in modification.arguments:
         if isinstance(one, Modifier):
-            into = template
-            for name in one.names[:-1]:
-                into = into.subs.setdefault(name, Template(one))
-            name = one.names[-1]
             inner = template_of(one.modification) if one.modification is not None else Template(one)
             made = Template(one)
             made.value, made.subs, made.each, made.final = inner.value, inner.subs, one.each, one.final
-            _enter(into, name, made)
+            for name in reversed(one.names[1:]):  # a.b = 1 is a(b = 1)
+                around = Template(one)
+                around.subs = {name: made}
+                made = around
+            _enter(template, one.names[0], made)
         elif isinstance(one, Redeclaration):
             made = Template(one)
             made.redeclare, made.each = one, one.each
@@ -99,6 +99,9 @@ def _enter(into: Template, name: str, made: Template) -> None:
     if (old.value is not None and made.value is not None) or (old.redeclare is not None and made.redeclare is not None):
         text = f"`{name}` is modified twice in the same place"
         raise problem(text, made.node, rule="7.2.4", hint="remove one of the two modifiers")
+    for one, other in ((old, made), (made, old)):
+        if one.redeclare is not None:
+            _check_apart(one.redeclare, other, name)
     both = Template(made.node)
     both.value = made.value if made.value is not None else old.value
     both.redeclare = made.redeclare or old.redeclare
@@ -107,6 +110,18 @@ def _enter(into: Template, name: str, made: Template) -> None:
     for inner, one in made.subs.items():
         _enter(both, inner, one)
     into.subs[name] = both
+
+
+def _check_apart(redeclaration: Redeclaration, other: Template, name: str) -> None:
+    """What a redeclaration modifies is not modified beside it (7.2.4)."""
+    modification = getattr(redeclaration.element, "modification", None)
+    stack = [(template_of(modification), other, name)] if modification is not None else []
+    while stack:
+        one, two, what = stack.pop()
+        if one.value is not None and two.value is not None:
+            text = f"`{what}` is modified twice: in the redeclaration of `{name}` and beside it"
+            raise problem(text, two.node, rule="7.2.4", hint="remove one of the two modifiers")
+        stack += [(sub, two.subs[key], key) for key, sub in one.subs.items() if key in two.subs]
 
 
 def bound(modification: Modification | None, scope: Scope) -> Mod:

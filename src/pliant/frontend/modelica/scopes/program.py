@@ -195,14 +195,19 @@ class World:
             return None
         return cls.instance.class_member(name) if element.is_class else Found(cls.instance, element)
 
-    def lookup_class(self, ref: Reference, scope: Scope) -> ClassUse:
-        """The class that a name stands for; an error where there is none."""
+    def lookup_class(self, ref: Reference, scope: Scope, *, by_classes: bool = False) -> ClassUse:
+        """The class that a name stands for; an error where there is none. `by_classes`: no part is a component."""
         names = ref.names
         found: Any = self.top(names[0]) if ref.rooted else self.find(names[0], scope)
         if found is None:
             raise self._missing(names[0], ref, scope)
         for k, name in enumerate(names[1:], 1):
             if isinstance(found, Found):
+                if by_classes:
+                    text = (
+                        f"`{ref.dotted}`: `{'.'.join(names[:k])}` is a component, and a base class is found by classes"
+                    )
+                    raise problem(text, ref, path=scope.inst.path, rule="5.3.2", hint="name the class of the component")
                 if found.element.node.condition is not None:  # type: ignore[union-attr]
                     text = f"`{'.'.join(names[:k])}` has a condition: nothing in it can be named but in connections"
                     hint = "declare it without condition"
@@ -307,8 +312,10 @@ class World:
             up = core.table.layers[0].up
             layer = core.table.layers[0]
             if not node.base.rooted and names[0] not in layer.imports and up is not None and not layer.stars:
-                return self.lookup_class(node.base, up) if not layer.is_encapsulated else self._absolute(node.base, up)
-        return self.lookup_class(node.base, static.scope(0))
+                if layer.is_encapsulated:
+                    return self._absolute(node.base, up)
+                return self.lookup_class(node.base, up, by_classes=True)
+        return self.lookup_class(node.base, static.scope(0), by_classes=True)
 
     def _absolute(self, ref: Reference, scope: Scope) -> ClassUse:
         cls = self.top(ref.names[0])

@@ -82,10 +82,15 @@ class Resolver:
             raise self.missing(ref, scope)
         self.crossed = found.element.node if found.element.node.condition is not None else None
         thing = found.inst.meant(found.element)
-        is_foreign = found.inst.is_class and found.inst is not scope.inst and found.element.node.variability == ""
-        if is_foreign and not found.inst.cls.kind.endswith("function"):
-            text = f"`{names[0]}` is a component of a class around, and no constant"
-            raise problem(text, ref, path=scope.inst.path, rule="5.3.1", hint="pass it on as a parameter")
+        is_foreign = (
+            found.inst.is_class and found.inst is not scope.inst and found.element.node.variability != "constant"
+        )
+        if is_foreign and not found.inst.cls.kind.endswith("function"):  # it has other values in each instance
+            if k == 1:
+                text = f"`{names[0]}` is a component of a class around, and no constant"
+                raise problem(text, ref, path=scope.inst.path, rule="5.3.1", hint="pass it on as a parameter")
+            text = f"`{ref.dotted}`: `{names[k - 1]}` of the class `{found.inst.cls.name}` is no constant"
+            raise problem(text, ref, path=scope.inst.path, rule="5.3.2", hint="name a component of this class")
         return self.members(thing, ref, k, scope, env)
 
     def members(self, thing: Any, ref: Reference, k: int, scope: Scope, env: Env | None) -> tuple[Any, Subscripts]:

@@ -74,6 +74,8 @@ def class_faults(definition: ClassDefinition) -> list[SyntaxFault]:
     elif kind in ("package", "operator"):
         found += _package(body, kind)
     is_function = kind in (*_FUNCTIONS, "class")
+    if body.external is not None and not is_function:
+        found.append(_fault(body.external, f"{_a(kind)} has no external code", "write a function around it", "12.9"))
     for section in body.algorithms:
         found += _statements(section.statements, is_function=is_function, in_loop=False, when="")
     for section in body.initial_algorithms:

@@ -95,6 +95,8 @@ def _fill(value: Value, *sizes: Value) -> Value:
 
 
 def _vector(x: Value) -> Value:
+    if sum(n > 1 for n in np.shape(x)) > 1:
+        raise ValueError(x)
     return np.ravel(x)
 
 
@@ -104,7 +106,7 @@ def _matrix(x: Value) -> Value:
 
 
 def _scalar(x: Value) -> Value:
-    return plain(np.asarray(x).reshape(-1)[0])
+    return plain(np.asarray(x).reshape(()))
 
 
 def _skew(x: Value) -> Value:

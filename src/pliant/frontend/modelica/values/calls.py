@@ -426,15 +426,15 @@ class CallValues(StatementRunner):
             raise problem(f"no value is given for the input `{element.name}`", node, rule="12.4.1")
         cls = self.values.world.component_class(element.node.type, scope)
         dims = [(one, scope) for one in element.node.dimensions] + list(cls.dims)
+        values: dict[str, Value] = {}
         if cls.primitive is None:
-            record = RecordValue(cls, self._blank(cls))
             for name in names_in(mod):
                 given = value_of(member(mod, name))
-                if given is not None and name in record.fields:
+                if given is not None:
                     inner = env if given.scope.inst is inst else None
-                    record.fields[name] = self.values.value(given.value, given.scope, inner)  # type: ignore[arg-type]
+                    values[name] = self.values.value(given.value, given.scope, inner)  # type: ignore[arg-type]
             if not dims:
-                return record
+                return RecordValue(cls, self._blank(cls, values))
         shape: list[int] = []
         for expr, where in dims:
             if isinstance(expr, tree.Colon):
@@ -444,23 +444,26 @@ class CallValues(StatementRunner):
         if cls.primitive is None:
             found = np.empty(shape, object)
             for index in np.ndindex(tuple(shape)):
-                found[index] = RecordValue(cls, self._blank(cls))
+                found[index] = RecordValue(cls, self._blank(cls, values))
             return found
         blank = _BLANK.get(cls.primitive.builtin, 0)
         if not shape:
             return blank
         return builtins.FUNCTIONS["fill"](blank, *shape)
 
-    def _blank(self, cls: ClassUse) -> dict[str, Value]:
-        """Fields of a record that has no values yet."""
+    def _blank(self, cls: ClassUse, given: dict[str, Value] | None = None) -> dict[str, Value]:
+        """Fields of a record in a function at its start: what is given, what their declarations say, or 0 (12.4.4)."""
         found: dict[str, Value] = {}
         for name, element in cls.core.table.elements.items():
             if element.is_class:
                 continue
             try:
+                if given and name in given:
+                    found[name] = given[name]
+                    continue
                 thing = cls.instance.child(name)
-                if isinstance(thing, Var) and thing.binding is not None and thing.variability < 3:
-                    found[name] = copied(self.values.of_var(thing))
+                if isinstance(thing, Var) and thing.binding is not None:
+                    found[name] = copied(self._default(cls.instance, element, dict(found), element.node))
                     continue
                 found[name] = self._blank_thing(thing)
             except NotKnown:
