@@ -110,8 +110,7 @@ pl_fmi2_status fmi2ExitInitializationMode(pl_fmi2_component instance) {
 
 pl_fmi2_status fmi2Terminate(pl_fmi2_component instance) {
     ENTER(PL_IN_EVENTS | PL_CONTINUOUS | PL_STEPPING);
-    c->now.mode = PL_OVER;
-    return PL_FMI2_OK;
+    return (pl_fmi2_status)pl_exported_end(c);
 }
 
 pl_fmi2_status fmi2Reset(pl_fmi2_component instance) {

@@ -140,8 +140,7 @@ pl_fmi3_status fmi3EnterEventMode(pl_fmi3_instance instance) {
 
 pl_fmi3_status fmi3Terminate(pl_fmi3_instance instance) {
     ENTER(PL_IN_EVENTS | PL_CONTINUOUS | PL_STEPPING);
-    c->now.mode = PL_OVER;
-    return PL_FMI3_OK;
+    return (pl_fmi3_status)pl_exported_end(c);
 }
 
 pl_fmi3_status fmi3Reset(pl_fmi3_instance instance) {

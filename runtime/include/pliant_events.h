@@ -186,6 +186,12 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
             continue;
         }
         m->error = PL_ACTION_ERROR + k;
+#if PL_VALUES_SAID
+        m->value_said[0] = 0;
+        if (action_shown[k])
+            snprintf(m->value_said, sizeof m->value_said, "%s: it is %.0f", message[m->error],
+                     (double)v[2 * k + 1]);
+#endif
         if (action_kind[k] != 1) return PL_FATAL;
         m->ended = m->error;
         info->terminate = 1;
@@ -243,6 +249,8 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     remember(m, &old);
     guess_here(m, t, x, u);
     clocks_due(m, t);
+    info->f_changed |= PL_TERMINAL_IN_F && info->ends && m->terminal == 0.0;
+    if (info->ends) m->terminal = 1.0;
     pl_status status = rounds(m, t, x, u, fired, info);
     info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
     info->terminate = m->ended != 0; /* also for a run that ended at its start */
@@ -273,6 +281,7 @@ static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_eve
     remember(m, &old);
     clocks_begin(m, t);
     m->initial = 1.0;
+    m->terminal = 0.0;
     m->ended = 0;
     forget_turns(m);
     if (!info->again) relations_begin(m, t, x, u);

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pliant.codegen.arrays import BEFORE, INITIAL, KEPT, MEMORY, TICK, VALUE, of_instance
+from pliant.codegen.arrays import BEFORE, INITIAL, KEPT, MEMORY, TERMINAL, TICK, VALUE, of_instance
 from pliant.codegen.c_text import c_place
 from pliant.codegen.modes import defined, flag_array, mode_fields, read_by_f, relation_data
 from pliant.codegen.places import Argument, Field, Number, Source, ValueKind, number
@@ -36,6 +36,8 @@ def hybrid_places(emitter: Emitter) -> dict[int, Source]:
     places |= {one.tick: TICK.at(k) for k, one in enumerate(events.clocks)}
     if events.initial >= 0:
         places[events.initial] = INITIAL.at()
+    if events.terminal >= 0:
+        places[events.terminal] = TERMINAL.at()
     return places
 
 
@@ -53,6 +55,7 @@ def hybrid_fields(emitter: Emitter) -> list[Field]:
         Field(TICK, clocks, "clocks that tick in this round of an event"),
         Field(of_instance("ticks"), clocks, "ticks since the first"),
         Field(INITIAL, None, "1: the first round at the start"),
+        Field(TERMINAL, None, "1: the run ends"),
         Field(of_instance("chosen"), n, "values before the first event that were given"),
         Field(of_instance("given", ValueKind.FLAG), n, "1: such a value was given"),
         Field(of_instance("quiet", ValueKind.INTEGER), None, "1: start values are searched, nothing acts yet"),
@@ -77,6 +80,8 @@ def write_functions(emitter: Emitter) -> None:
     for k, one in enumerate(events.actions):
         if one.kind == "reset":
             actions.append((VALUE.at(2 * k + 1), reset_place(emitter.program, one)[1]))
+        elif one.value >= 0:
+            actions.append((VALUE.at(2 * k + 1), one.value))
     emitter.function("action_values", emitter.plan([actions]), [Argument("value")])
 
 
@@ -122,8 +127,13 @@ def events_text(emitter: Emitter, first_message: int) -> str:
         kinds = ", ".join(str(("reset", "stop", "fail").index(one.kind)) for one in events.actions)
         places = [reset_place(emitter.program, one)[0] if one.kind == "reset" else -1 for one in events.actions]
         lines.append(f"static const int8_t action_kind[] = {{{kinds or '0'}}}; /* 0: reset, 1: stop, 2: fail */")
+        shown = [one.kind == "fail" and one.value >= 0 for one in events.actions]
+        if any(shown):
+            lines.append(flag_array("action_shown", shown, "the message tells a value"))
         lines.append(f"static const int action_place[] = {{{', '.join(map(str, places)) or '0'}}};")
         words |= {"N_KEPT": len(events.kept), "N_CLOCKS": len(events.clocks), "N_ACTIONS": len(events.actions)}
         words |= {"MEMORY_ERROR": first_message, "INITIAL_IN_F": int(events.initial in variables)}
+        words["TERMINAL_IN_F"] = int(events.terminal in variables)
+        words["VALUES_SAID"] = int(any(shown))
     words["N_MEMORIES"] = len(events.memories)
     return "\n".join([*lines, defined(words), '#include "pliant_events.h"\n'])

@@ -17,7 +17,7 @@ from pliant.expr.build import binary, const, logical_and, logical_not, logical_o
 from pliant.expr.evaluate import expand_relations
 from pliant.frontend.flat.expressions import FlatIndex, LocalRef, VariableRef
 from pliant.frontend.flat.types import BaseType
-from pliant.ir import Check, Op
+from pliant.ir import Check, Op, Span
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
@@ -108,15 +108,27 @@ class IndexBounds:
     def demand(self, index: int, size: int, number: int, axis: int) -> None:
         """The index of a dimension has to be from 1 to its size."""
         node, tape = self.run.nodes[number], self.run.tape
-        if self.is_off or (self.calls.building and self.calls.routines.demands is None) or self._is_inside(index, size):
+        if self._is_aside() or self._is_inside(index, size):
             return
         of = tape.types[node.subscripts[axis]] if isinstance(node, FlatIndex) and axis < len(node.subscripts) else None
         if of is not None and of.base in (BaseType.ENUMERATION, BaseType.BOOLEAN):
             return
+        self.between(index, (1, size), self._text(number, size, axis), tape.spans[number])
+
+    def enumerated(self, e: int, size: int, name: str, span: Span | None) -> None:
+        """E(e) has to be one of the values of E."""
+        if not self._is_aside() and not self._is_inside(e, size):
+            self.between(e, (1, size), f"the number of a value of `{name}` is outside of 1 to {size}", span)
+
+    def _is_aside(self) -> bool:
+        """What is evaluated now is looked at only, or is the body of a function that says nothing."""
+        return self.is_off or (bool(self.calls.building) and self.calls.routines.demands is None)
+
+    def between(self, e: int, ends: tuple[float, float], text: str, span: Span | None) -> None:
+        """A value has to be between two numbers where the expression is reached; the message tells it."""
         g = self.g
-        low, high = binary(g, Op.LE, const(g, 1), index), binary(g, Op.LE, index, const(g, size))
-        text, span = self._text(number, size, axis), tape.spans[number]
-        self._emit(Check(logical_and(g, low, high), text, True, span, True, index))
+        low, high = binary(g, Op.LE, const(g, ends[0]), e), binary(g, Op.LE, e, const(g, ends[1]))
+        self._emit(Check(logical_and(g, low, high), text, True, span, True, e))
 
     def broken(self, text: str, number: int) -> None:
         """An index that is known lies outside: the place may not be reached."""

@@ -2,8 +2,8 @@
 
 A discrete variable that is an ordinary function of other values (``b = x > 1``) is replaced by its expression. One
 that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``, or
-part of a loop of discrete variables. What pliant cannot run (delay, terminal, clocks of other kinds) becomes a symbol,
-too, with a refusal; it counts where an equation or an event reads it.
+part of a loop of discrete variables. What pliant cannot run (clocks of other kinds) becomes a symbol, too, with a
+refusal; it counts where an equation or an event reads it.
 """
 
 from __future__ import annotations
@@ -31,10 +31,6 @@ from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, 
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
 from pliant.ir import Clock, Function, Kept, Kind, Op, Refusal, Span, Variable
 
-_REFUSED = {
-    "terminal": "terminal() is not supported",
-}
-
 
 class Discretes:
     """Values of discrete variables and everything else that only events change."""
@@ -48,7 +44,7 @@ class Discretes:
         self.functions: list[Function] = []  # those that are kept as calls
         self.clocks: dict[int, Clock] = {}
         self.ticks: dict[int, int] = {}  # clocks of conditions -> nodes that are true where they tick
-        self.initial = -1
+        self.initial = self.terminal = -1
         self.values: dict[int, Value] = {}
         self.before_nodes: dict[int, Value] = {}
         self.dropped: set[int] = set()
@@ -251,12 +247,13 @@ class Discretes:
             return self._changed(name, node.operands[0])
         if name == "initial":
             return self.is_initial()
+        if name == "terminal":
+            return self.is_terminal()
         if name == "delay":
             return self._delay(node)
         if name == "spatialDistribution":
             return Arr((2,), list(self.pipes.outlets([self.run.value(e) for e in node.operands], span)))
-        shown = f"{name}()"
-        return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
+        return self.refused(f"{name}()", f"`{name}` is not supported", span)
 
     def _delay(self, node: FlatBuiltin) -> Value:
         """delay(expr, T[, longest]): what it was at time - T; the longest delay is T itself where it is constant."""
@@ -351,6 +348,13 @@ class Discretes:
             node = self.new_symbol("initial()", Kind.BEFORE, None, "boolean")
             self.initial = self.g.nodes[node][1]
         return var(self.g, self.initial)
+
+    def is_terminal(self) -> int:
+        """The node of terminal(), which holds from the last event of a run on."""
+        if self.terminal < 0:
+            node = self.new_symbol("terminal()", Kind.BEFORE, None, "boolean")
+            self.terminal = self.g.nodes[node][1]
+        return var(self.g, self.terminal)
 
     def tick(self, which: int, span: Span | None) -> int:
         """True at the instants of a clock."""

@@ -141,7 +141,7 @@ class EventBuilder:
         """The same with what was added since: variables that no equation reads may need memories, too."""
         memories = (*events.memories, *self.memories[len(events.memories) :])
         clocks = tuple(self.d.clocks.values())
-        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial)
+        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial, self.d.terminal)
 
     # ------------------------------------------------------------------------------------- assignments
 
@@ -519,9 +519,6 @@ class EventBuilder:
 
     def action(self, item: FlatItem, under: tuple[EventFrame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
-        at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
-        if at_end and not isinstance(item, FlatReinit):
-            return  # nothing that the run depends on
         assert self.run.bounds is not None
         with self.run.bounds.within(_How(under, item.span)):
             self.act(item, self._active(under))
@@ -560,7 +557,9 @@ class EventBuilder:
                 active = self.d.tick(where, check.span)
             outside = logical_not(self.g, self.run.bounds.finished(check).condition)
             active = logical_and(self.g, active, outside)
-            self.actions.append(Action("fail", active, message=check.message, span=check.span, is_index=True))
+            self.actions.append(
+                Action("fail", active, value=check.index, message=check.message, span=check.span, is_index=True)
+            )
 
     def _reads_terminal(self, which: int) -> bool:
         numbers = () if which == NONE else self.run.tape.reachable([which])

@@ -31,7 +31,7 @@ from pliant.frontend.scalar.routines import Demand, Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.unassigned import check_assigned
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, scalars
-from pliant.ir import LOOP_TURNS, Check, Function, Op, Span
+from pliant.ir import LOOP_TURNS, Check, Function, Op
 
 MAX_DEPTH = 60
 OPEN_DEPTH = 20  # calls inside each other, of a recursion whose end depends on what moves
@@ -299,14 +299,6 @@ class Calls:
         elif item.is_error:
             message = run.value(item.message)
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
-
-    def must(self, condition: int, text: str, span: Span | None) -> None:
-        """A condition of what is evaluated now, where it is reached; not of a body that is being made, nor in when."""
-        reached, clause = self.run.reached(), self.run.impure.clause
-        in_when = self.run.acting or (clause is not None and value_of(self.g, clause()) is None)
-        if self.building or reached is None or in_when:
-            return
-        self.checks.append(Check(logical_or(self.g, logical_not(self.g, reached), condition), text, True, span))
 
     # -------------------------------------------------------------------------- calls that stay as they are
 

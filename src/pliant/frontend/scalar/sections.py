@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
-from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
+from pliant.frontend.flat.expressions import VariableRef
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
-    FlatAssign,
-    FlatBranch,
     FlatFor,
     FlatInvoke,
     FlatItem,
@@ -73,8 +71,6 @@ class SectionRunner(BodyRunner):
         results = []
         none = const(g, 1.0)
         for branch in item.branches:
-            if self._is_the_end(branch):
-                continue
             rises = events.rise(branch.condition, branch.span)
             active = logical_and(g, none, rises)
             self.in_when = self.run.acting = True
@@ -131,17 +127,6 @@ class SectionRunner(BodyRunner):
         """Where something in a loop jumps there is an event, so that what changes at events only follows."""
         if any(self.run.masks.of(e) & (TIME | UNKNOWN) for e in reads):
             self.owner.events.floor(jumps, item.span)
-
-    def _is_the_end(self, branch: FlatBranch) -> bool:
-        """What is done behind the last result is not done."""
-        node = self.run.nodes[branch.condition]
-        if not isinstance(node, FlatBuiltin) or node.name != "terminal":
-            return False
-        if any(isinstance(one, FlatAssign) for one in walk(branch.body)):
-            self.owner.d.symbols.notes.append(
-                f"{branch.span}: what is set at the end of the run, terminal(), is not set"
-            )
-        return True
 
     def check(self, item: FlatAssert) -> None:
         """Where the statement is reached its condition must hold."""
