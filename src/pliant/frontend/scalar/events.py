@@ -72,7 +72,7 @@ from pliant.frontend.scalar.clocked import between, eliminated, in_loops
 from pliant.frontend.scalar.discrete import Discretes
 from pliant.frontend.scalar.frames import EventFrame, framed
 from pliant.frontend.scalar.values import Rec, Value, scalars
-from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+from pliant.ir import FLOOR_ROUNDING, Action, Check, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
 
@@ -529,6 +529,12 @@ class EventBuilder:
             return
         with self.run.impure.reached_where(lambda: active):
             self._acts(item, active)
+
+    def fails(self, check: Check) -> None:
+        """What must hold at events, where its condition says that it is reached."""
+        if check.is_error:
+            active = logical_not(self.g, check.condition)
+            self.actions.append(Action("fail", active, message=check.message, span=check.span, is_index=check.is_index))
 
     def _acts(self, item: FlatItem, active: int) -> None:
         if isinstance(item, FlatReinit):
