@@ -215,8 +215,10 @@ def test_a_run_in_a_child_process(root: Path) -> None:
 
 
 def test_errors_carry_the_text(root: Path) -> None:
-    with pytest.raises(pliant.ModelEvaluationError, match=r"P.value reports: u = .* is too large"):
+    with pytest.raises(pliant.ModelEvaluationError, match=r"P.value reports: u = .* is too large") as caught:
         loaded(root, "TooFar").simulate(stop=10.0)
+    assert caught.value.span is not None
+    assert "function value" in caught.value.span.text
     with pytest.raises(pliant.InitialValueError, match=r"constructor of `c` reports: there is no counter bad"):
         loaded(root, "Bad").simulate(stop=1.0)
 

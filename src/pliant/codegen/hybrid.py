@@ -14,12 +14,15 @@ from pliant.codegen.modes import defined, flag_array, mode_fields, read_by_f, re
 from pliant.codegen.places import Argument, Field, Number, Source, ValueKind, number
 from pliant.codegen.plan import Target
 from pliant.codegen.program import reset_place
-from pliant.ir import Kind
+from pliant.expr.build import reachable
+from pliant.expr.circles import circle_of, in_loops
+from pliant.ir import Kind, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
 
 ENDLESS = "events trigger each other without end"
+MOST_NAMED = 500  # memories, for which circles are looked for
 
 
 def hybrid_places(emitter: Emitter) -> dict[int, Source]:
@@ -88,10 +91,12 @@ def write_functions(emitter: Emitter) -> None:
 def messages(emitter: Emitter) -> list[str]:
     """Texts of what can go wrong at events: two per memory, one per action; of endless rounds."""
     events, out = emitter.s.events, []
+    circles = _circles(emitter)
     for memory in events.memories:
         name = _told(emitter, memory.variable)
         place = f" ({c_place(memory.span)})" if memory.span else ""
-        out.append(f"at an event {name}{place} does not converge: it depends on itself without pre(...)")
+        around = circles.get(memory.variable, "it depends on itself without pre(...)")
+        out.append(f"at an event {name}{place} does not converge: {around}")
         out.append(f"at an event {name}{place} is not a number")
     for action in events.actions:
         place = f" ({c_place(action.span)})" if action.span else ""
@@ -102,7 +107,44 @@ def messages(emitter: Emitter) -> list[str]:
     for memory in events.memories:
         place = f" ({c_place(memory.span)})" if memory.span else ""
         out.append(f"{ENDLESS}: {_told(emitter, memory.variable)}{place} changes in every round")
-    return [*out, ENDLESS] if events else []
+    whole = []
+    for memory in events.memories:
+        place = f" ({c_place(memory.span)})" if memory.span else ""
+        name = _told(emitter, memory.variable)
+        whole.append(f"at an event the Integer {name}{place} leaves -2^53 to 2^53, where whole numbers are exact")
+    return [*out, ENDLESS, *(whole if _integers(emitter) else ())] if events else []
+
+
+def _circles(emitter: Emitter) -> dict[int, str]:
+    """Of memories that depend on each other's new values, and on their own so: which these are."""
+    memories, g, relations = emitter.s.events.memories, emitter.g, emitter.s.relations
+    if len(memories) > MOST_NAMED:
+        return {}
+    known = {one.variable for one in memories}
+    reads: dict[int, set[int]] = {}
+    for memory in memories:
+        under, open_now = set(reachable(g, [memory.expression])), [memory.expression]
+        while open_now:  # what relations compare belongs to it
+            inside = {g.nodes[i][1] for e in open_now for i in reachable(g, [e]) if g.nodes[i][0] == Op.REL}
+            sides = [e for k in inside for e in (relations[k].lhs, relations[k].rhs)]
+            open_now = [e for e in sides if e not in under]
+            under.update(reachable(g, open_now))
+        reads[memory.variable] = {g.nodes[i][1] for i in under if g.nodes[i][0] == Op.VAR} & known
+    among = in_loops(reads)
+    reads = {v: own & among for v, own in reads.items() if v in among}
+    found: dict[int, str] = {}
+    for v in among:
+        circle = circle_of(v, reads)
+        names = [_told(emitter, w) for w in circle[:6]] + (["..."] if len(circle) > 6 else [])
+        if len(circle) > 1:
+            found[v] = f"{', '.join(names)} depend on each other's new values, without pre(...)"
+    return found
+
+
+def _integers(emitter: Emitter) -> list[bool]:
+    """Which memories are Integers; none where there are none."""
+    found = [emitter.variables[one.variable].type == "integer" for one in emitter.s.events.memories]
+    return found if any(found) else []
 
 
 def _told(emitter: Emitter, v: int) -> str:
@@ -121,6 +163,10 @@ def events_text(emitter: Emitter, first_message: int) -> str:
         conditions = [emitter.variables[one.variable].is_condition for one in events.memories]
         lines.append(flag_array("memory_in_f", in_f, "f reads it"))
         lines.append(flag_array("memory_condition", conditions, "the condition of a when-clause"))
+        integers = _integers(emitter)
+        if integers:
+            lines.append(flag_array("memory_integer", integers, "an Integer"))
+        words["HAS_INTEGERS"] = int(bool(integers))
         for name in ("first", "numerator", "denominator"):
             numbers = ", ".join(number(float(getattr(one, name))) for one in events.clocks)
             lines.append(f"static const pl_real clock_{name}[] = {{{numbers or '1.0'}}};")

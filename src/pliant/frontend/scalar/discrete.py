@@ -1,9 +1,9 @@
 """Discrete variables: what an expression gets that reads one.
 
 A discrete variable that is an ordinary function of other values (``b = x > 1``) is replaced by its expression. One
-that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``, or
-part of a loop of discrete variables. What pliant cannot run (clocks of other kinds) becomes a symbol, too, with a
-refusal; it counts where an equation or an event reads it.
+that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``,
+part of a loop of discrete variables, or an Integer that may grow without end (large_integers.py). What pliant cannot run
+(clocks of other kinds) becomes a symbol, too, with a refusal; it counts where an equation or an event reads it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pliant.frontend.flat.model import FlatEquation
 from pliant.frontend.flat.types import Variability
 from pliant.frontend.scalar.assigned import SetByEquations
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.large_integers import LargeIntegers
 from pliant.frontend.scalar.pipes import Pipes
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, is_parameter
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
@@ -79,8 +80,9 @@ class Discretes:
                     of = self.nodes[number]
                     if isinstance(of, VariableRef) and is_discrete(self.flat.variables[of.variable]):
                         self.memory.add(of.variable)
+        grows = LargeIntegers(self.run.tape)
         for position in self.assigned:
-            if self.evaluation_order(position) is None:
+            if grows(position, self.assigned[position]) or self.evaluation_order(position) is None:
                 self.memory.add(position)
         for position in sorted(self.memory):
             if not self.symbols.is_text(position):
@@ -292,7 +294,9 @@ class Discretes:
         if kind in (Kind.DERIVATIVE, Kind.INPUT):
             raise NotSupportedError(
                 f"the derivative of an expression over `{self.symbols.variables[number].name}` is not supported",
-                hint="introduce a variable: `v = expression`",
+                hint="give the derivative by an input of its own, or let the input pass a filter, der(s) = (u - s)/T"
+                if kind == Kind.INPUT
+                else "introduce a variable: `v = expression`",
             )
         return const(self.g, 0.0)  # between events
 

@@ -45,6 +45,7 @@ from pliant.expr.build import (
     var,
     variables_of,
 )
+from pliant.expr.circles import in_loops
 from pliant.expr.evaluate import expand_relations
 from pliant.expr.signed import signed_variable, with_sign
 from pliant.frontend.flat.expressions import (
@@ -68,7 +69,7 @@ from pliant.frontend.flat.model import (
     FlatVariable,
 )
 from pliant.frontend.flat.types import BaseType, Variability
-from pliant.frontend.scalar.clocked import between, eliminated, in_loops
+from pliant.frontend.scalar.clocked import between, eliminated
 from pliant.frontend.scalar.discrete import Discretes
 from pliant.frontend.scalar.frames import EventFrame, framed
 from pliant.frontend.scalar.values import Rec, Value, scalars
