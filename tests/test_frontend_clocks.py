@@ -309,3 +309,17 @@ end M;"""
     assert f"the interval of the clock `Clock({interval})` {fault}" in message
     assert "t = 0.25" in message
     assert "model.mo:3" in message
+
+
+def test_elements_of_arrays_have_one_clock() -> None:
+    text = """model M
+  Real x[2](each start = 0);
+equation
+  when Clock(1, 10) then x[1] = previous(x[1]) + 1; end when;
+  when Clock(2, 10) then x[2] = previous(x[2]) + 1; end when;
+end M;
+"""
+    with pytest.raises(pliant.ModelError, match="two clocks contradict each other") as caught:
+        pliant.load(text)
+    assert caught.value.rule == "16.7.5"
+    assert "the elements of `x` have one clock" in (caught.value.hint or "")

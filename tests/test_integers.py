@@ -75,3 +75,13 @@ end M;
         assert model.simulate(stop=0.62).final["y"] > 0
         with pytest.raises(pliant.PliantError, match="more than 32 bits as an argument: 6227020800"):
             model.simulate(stop=0.67)
+
+
+@pytest.mark.parametrize("version", ["2.0", "3.0"])
+def test_the_least_integer_leaves_exported_fmus(version: str, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    text = "model M output Integer n = -2147483647 - integer(time); Real x = time; end M;"
+    path = pliant.load(text).export_fmu(tmp_path / "m.fmu", version=version)
+    with pliant.load(path) as unit:
+        assert unit.simulate(stop=1.5, outputs=["n"]).final["n"] == -(2**31)
+        with pytest.raises(pliant.PliantError, match="too large"):
+            unit.simulate(stop=2.5, outputs=["n"])

@@ -152,7 +152,7 @@ static pl_fmi2_status get_whole(pl_exported_instance *c, int type, const pl_fmi2
         pl_real value = 0.0;
         pl_fmi2_status status = get(c, references[k], type, &value);
         if (status != PL_FMI2_OK) return status;
-        if (!(fabs(value) <= (pl_real)INT_MAX))
+        if (!(value >= (pl_real)INT_MIN && value <= (pl_real)INT_MAX))
             return (pl_fmi2_status)pl_exported_say(c, PL_ERROR, "a value of %g is too large for an Integer",
                                                    value);
         values[k] = (int)value;

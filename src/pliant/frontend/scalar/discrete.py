@@ -2,8 +2,8 @@
 
 A discrete variable that is an ordinary function of other values (``b = x > 1``) is replaced by its expression. One
 that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``,
-part of a loop of discrete variables, or an Integer that may grow without end (large_integers.py). What pliant cannot run
-(clocks of other kinds) becomes a symbol, too, with a refusal; it counts where an equation or an event reads it.
+part of a loop of discrete variables, or an Integer that may grow without end (large_integers.py). What pliant cannot
+run (clocks of other kinds) becomes a symbol, too, with a refusal; it counts where an equation or an event reads it.
 """
 
 from __future__ import annotations
