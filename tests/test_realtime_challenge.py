@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import csv
+import errno
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -292,3 +295,44 @@ def test_drawn_numbers_survive_copies() -> None:
     one = pliant.Scenarios({"parameters": {"n": (1, 4)}}, 3)[0].parameters["n"]
     again = pickle.loads(pickle.dumps(one))
     assert (again, again.low, again.high) == (one, 1.0, 4.0)
+
+
+def wave(t: float) -> float:
+    return float(2.0 + np.sin(t))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_scenarios_with_functions(tanks: pliant.Plan, workers: int) -> None:
+    given = [{"inputs": {"u": one}} for one in (wave, lambda t: 2.0 + np.sin(t))]  # a lambda has no name to travel by
+    found = tanks.challenge(scenarios=given, workers=workers)
+    assert [row.error for row in found.rows] == [found.rows[0].error] * 2
+    assert all(row.scenario.inputs["u"].at(1.0) == wave(1.0) for row in found.rows)
+    assert any("inputs that change by more within a step" in one for one in tanks.evidence.not_checked)
+    named = tanks.challenge(scenarios=given[:1])
+    again = pickle.loads(pickle.dumps(named))
+    assert str(again) == str(named)
+    assert again.rows[0].scenario.inputs["u"].at(2.0) == wave(2.0)
+    with pytest.raises(pliant.NotSupportedError, match="an input cannot be pickled, because the function of u cannot"):
+        pickle.dumps(found)
+    assert len(copy.deepcopy(found).rows) == 2
+
+
+def test_nothing_half_written_stays(tanks: pliant.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = tanks.challenge(2)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    (tmp_path / "folder").mkdir()
+    for write in (
+        lambda: found.save(tmp_path / "folder"),
+        lambda: found.plot(tmp_path / "errors.png"),
+        lambda: tanks.report(tmp_path / "page.html"),
+        lambda: tanks.plot(tmp_path / "plan.svg"),
+    ):
+        with pytest.raises(pliant.OutputError, match="No space left on device"):
+            write()
+    assert [file.name for file in tmp_path.rglob("*")] == ["folder"]
+    with pytest.raises(ArgumentError, match="must be a path"):
+        tanks.write("a\0b")

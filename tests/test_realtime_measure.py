@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +71,9 @@ def test_figures_of_known_samples() -> None:
     ratios = found.histogram_edges[1:] / found.histogram_edges[:-1]
     assert np.allclose(ratios, ratios[0])
     assert "not every 0.01 s" in str(found)
+    small = small_plan()
+    small.timing = replace(found, repeatable=float("nan"))  # where no step of the scenario was taken often enough
+    assert json.loads(json.dumps(small.as_dict(), allow_nan=False))["timing"]["repeatable"] is None
     assert "29999.98" in str(found) or "30000 us" in str(found)
 
 

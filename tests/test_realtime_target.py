@@ -213,3 +213,19 @@ def test_no_elf_file(tmp_path: Path) -> None:
     (tmp_path / "x.o").write_bytes(b"\x7fELF" + bytes(10))
     with pytest.raises(pliant.CompileError, match=r"x\.o is no little-endian ELF file"):
         ElfFile(tmp_path / "x.o")
+
+
+CLONE = """
+static __attribute__((noinline)) double deep(double x, int k) { volatile double a[40]; a[k] = x; return a[k] + 1.0; }
+double used(double x) { return deep(x, 3) + deep(2 * x, 3); }
+"""
+
+
+def test_frames_of_functions_that_the_compiler_specialised(tmp_path: Path) -> None:
+    (tmp_path / "c.c").write_text(CLONE)
+    flags = ["-O2", "-ffunction-sections", "-fstack-usage", "-fno-asynchronous-unwind-tables"]
+    subprocess.run([*find_compiler(), *flags, "-c", "c.c", "-o", "c.o"], cwd=tmp_path, check=True)
+    bound = stack_bound(ElfFile(tmp_path / "c.o"), tmp_path / "c.su", ("used",))
+    assert bound.bytes is not None
+    assert bound.bytes > 25 * 8  # its symbol is deep.constprop.0, its frame that of deep.constprop; 128 bytes are free
+    assert bound.outside == ()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import signal
+import subprocess
+import sys
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +21,7 @@ from typer.testing import CliRunner
 import pliant
 from pliant.cli import app
 from pliant.realtime.scenario import Scenario
+from pliant.solve.binding import interrupts
 from pliant.solve.signals.given import read_inputs, typed_inputs
 from pliant.solve.signals.kinds import Declared, TableSignal
 
@@ -469,3 +473,53 @@ def test_files_of_couplings(tmp_path: Path) -> None:
         code, text = run("cosim", tmp_path / "s.toml", "--json")
         assert code == 0, text
         assert json.loads(text)["final"]["a.x"] == pytest.approx(1.25, abs=1e-6)
+
+
+INTERRUPT = """
+import os, signal, threading
+import pliant
+def level(t): return 1.0
+model = pliant.load('''
+model Chain
+  input Real u;
+  Real x[30](each start = 0, each fixed = true);
+equation
+  for i in 1:30 loop
+    der(x[i]) = 100*((if i == 1 then u else x[i-1]) - x[i]) + sin(500*time + i);
+  end for;
+end Chain;
+''')
+for _ in range(3):
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        model.simulate(stop=1e4, inputs={"u": level})
+    except pliant.SimulationInterrupted as error:
+        print(error.result.complete, end=" ", flush=True)
+"""
+
+
+def test_ctrl_c_is_not_lost_in_a_function(tmp_path: Path) -> None:
+    # it arrives while C runs, and is noticed at the first instruction of the function that C calls
+    (tmp_path / "run.py").write_text(INTERRUPT)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "run.py"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout.strip(), done.stderr) == ("False False False", "")
+
+
+def test_interrupts_at_the_entry_of_a_callback_wait() -> None:
+    @interrupts.callback
+    def call() -> int:
+        interrupts._notice(signal.SIGINT, sys._getframe())
+        return 0
+
+    with interrupts.noticed():
+        call()
+        with pytest.raises(KeyboardInterrupt):
+            interrupts.raise_waiting()
+        interrupts.raise_waiting()
+    with pytest.raises(KeyboardInterrupt), interrupts.noticed():
+        call()  # nothing looks before the end
+    with pytest.raises(KeyboardInterrupt):
+        interrupts._notice(signal.SIGINT, None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -51,16 +51,21 @@ def as_numbers(value: Any) -> np.ndarray[Any, np.dtype[np.float64]] | None:
         return None
 
 
+def is_path(value: Any) -> bool:
+    """Text that can name a file: zeros in it cannot."""
+    return isinstance(value, (str, os.PathLike)) and isinstance(os.fspath(value), str) and "\0" not in os.fspath(value)
+
+
 def as_path(what: str, value: Any) -> Path:
     """A path with ~ expanded."""
-    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+    if not is_path(value):
         raise ArgumentError(f"{what} must be a path, not {value!r}", hint="a text or a pathlib.Path")
     return Path(value).expanduser()
 
 
 def target_file(path: Any, overwrite: Any, suffix: str, kind: str, example: str) -> Path:
     """Where a file of this kind can be written; everything that stands in the way is refused before the work."""
-    if not isinstance(path, (str, Path)) or not str(path):
+    if not is_path(path) or not str(path):
         raise ArgumentError(f"the target must be a path, not {path!r}", hint=f"e.g. {example}")
     if not isinstance(overwrite, bool):
         raise ArgumentError(f"overwrite must be True or False, not {overwrite!r}", hint="overwrite=True")

@@ -6,6 +6,7 @@ and not somewhere inside a class that has changed since.
 
 from __future__ import annotations
 
+import pickle
 import sys
 import zlib
 from typing import Any
@@ -13,7 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.errors import VersionError
+from pliant.errors import NotSupportedError, VersionError
+
+
+def check_travels(whole: str, part: str, value: Any, hint: str) -> None:
+    """Functions are pickled by their name: lambdas and functions inside functions have none that can be found."""
+    try:
+        pickle.dumps(value)
+    except Exception as error:  # whatever the object's own methods raise
+        raise NotSupportedError(f"{whole} cannot be pickled, because {part} cannot: {error}", hint=hint) from error
 
 
 class Stamp:

@@ -23,6 +23,7 @@ from pliant.compiling.cache import SUFFIX, cache_folder, discard, find_library, 
 from pliant.errors import ArgumentError, CompileError
 
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-ffp-contract=off")
+INSTALL = "install one (Debian: apt install gcc), or set CC to one that is there"
 ATTEMPTS = 4  # to get a library that stays until it is loaded
 MEDIUM = 500_000  # characters of generated text from which on searches that find nothing are left out
 LARGE = 2_000_000  # ... and from which on compiling quickly matters more
@@ -91,7 +92,7 @@ def _call(command: Sequence[str], what: str) -> bytes:
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except OSError as error:
-        raise CompileError(f"the C compiler could not be started: {error}", hint="check $CC") from error
+        raise CompileError(f"the C compiler could not be started: {error}", hint=INSTALL) from error
     if done.returncode != 0:
         text = done.stderr.decode(errors="replace").strip()
         if "No space left on device" in text:

@@ -37,6 +37,7 @@ from pliant.cosim.signals import NEAR, Given, at, made_continuous, polynomial, s
 from pliant.cosim.start import find_start
 from pliant.cosim.stepping import Job, OutOfTime, PartFailed, Stepping
 from pliant.errors import PliantError, SimulationInterrupted, SimulationTimeout, SolverError
+from pliant.solve.binding.interrupts import noticed
 from pliant.solve.progress import Progress, Reporter
 
 CLOSE = 0.02  # of the step before: samples nearer than this to each other make no slope
@@ -133,7 +134,7 @@ class Master:
         """From start to stop; every error carries the result so far."""
         begin = time.perf_counter()
         try:
-            with Reporter(self.run.progress) as reporter:
+            with noticed(), Reporter(self.run.progress) as reporter:
                 ended = self._all_steps(begin, reporter)
         except KeyboardInterrupt:
             self.seconds = time.perf_counter() - begin

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pliant.compiling.cache import SUFFIX, cache_folder, find_library, keep_library, new_file
-from pliant.compiling.compiler import find_compiler, is_optimized
+from pliant.compiling.compiler import INSTALL, find_compiler, is_optimized
 from pliant.errors import ArgumentError, CompileError
 from pliant.export.sources import CORE, PARTS, SourceSet, source_folder
 from pliant.export.windows import FLAGS as WINDOWS_FLAGS
@@ -119,7 +119,7 @@ def _call(command: Sequence[str], what: str, folder: Path) -> None:
     try:
         done = subprocess.run(command, capture_output=True, check=False, cwd=folder)
     except OSError as error:
-        raise CompileError(f"the C compiler could not be started: {error}", hint="check $CC") from error
+        raise CompileError(f"the C compiler could not be started: {error}", hint=INSTALL) from error
     if done.returncode != 0:
         text = done.stderr.decode(errors="replace").strip()
         raise CompileError(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from pliant.arguments import as_path, is_whole
+from pliant.arguments import is_whole
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import COLOURS, import_optional
-from pliant.errors import ArgumentError, OutputError
+from pliant.errors import ArgumentError
+from pliant.solve.results.plot import write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,9 +123,5 @@ class Frontier(Sequence[FrontierRow]):
         axes.grid(color="#DDDDDD", linewidth=0.7)
         axes.legend(frameon=False, fontsize=8)
         if file is not None:
-            file = as_path("the file", file)
-            try:
-                figure.savefig(file, dpi=150)
-            except (OSError, ValueError) as problem:
-                raise OutputError(f"{file} could not be written: {problem}", hint="a .png, .svg or .pdf file") from None
+            write_figure(figure, file, dpi=150)
         return figure

@@ -175,5 +175,8 @@ def check_number(name: str, value: Any, low: float, high: float, hint: str) -> f
     """A finite number strictly between low and high."""
     number = as_number(value)
     if number is None or not low < number < high:
-        raise ArgumentError(f"{name} = {value!r} is not valid: it must be between {low:g} and {high:g}", hint=hint)
+        wanted = f"a number between {low:g} and {high:g}"
+        if math.isinf(high):
+            wanted = "a finite number" if math.isinf(low) else f"a finite number above {low:g}"
+        raise ArgumentError(f"{name} = {value!r} is not valid: it must be {wanted}", hint=hint)
     return number

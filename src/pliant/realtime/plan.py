@@ -252,7 +252,9 @@ class Plan(Stamped):
         if self._frontier is not None:
             out["frontier"] = self._frontier.as_dict()
         if self.timing is not None:
-            out["timing"] = {key: value for key, value in vars(self.timing).items() if not key.startswith("histogram")}
+            out["timing"] = {
+                key: value for key, value in self.timing.as_dict().items() if not key.startswith("histogram")
+            }
         return out
 
     @by_keyword

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.arguments import as_path
 from pliant.drawing import COLOURS, import_optional
-from pliant.errors import OutputError
 from pliant.realtime.sparsing.accept import Checker
 from pliant.realtime.sparsing.bias import predicted_error
+from pliant.solve.results.plot import write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,11 +31,7 @@ def plot_plan(plan: Plan, file: str | Path | None = None) -> Figure:
     else:
         figure.text(0.5, 0.5, f"{plan.name} has no states: a step is a plain evaluation", ha="center", va="center")
     if file is not None:
-        file = as_path("the file", file)
-        try:
-            figure.savefig(file, dpi=150)
-        except (OSError, ValueError) as error:
-            raise OutputError(f"{file} could not be written: {error}", hint="a .png, .svg or .pdf file") from error
+        write_figure(figure, file, dpi=150)
     return figure
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from pliant.plain import plain
 from pliant.realtime.challenge.trial import ChallengeRow
 from pliant.realtime.flags import Flag
 from pliant.realtime.scenario import Scenario, step_times
+from pliant.solve.results.save import text_writer, write_files
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,14 +138,14 @@ class Challenge(Stamped):
         cases = [_as_data(one.scenario, self.step) for one in list(order)[:worst]]
         try:
             target.mkdir(parents=True, exist_ok=True)
-            with (target / "rows.csv").open("w", encoding="utf-8", newline="") as file:
-                table = csv.writer(file)
-                rows = [_numbers(one) for one in self.rows]
-                table.writerow(rows[0] if rows else [])
-                table.writerows(row.values() for row in rows)
-            (target / "worst.json").write_text(json.dumps(cases, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise OutputError(f"{target} cannot be written: {error.strerror}", hint="check the path") from error
+        sheet = io.StringIO(newline="")
+        table, rows = csv.writer(sheet), [_numbers(one) for one in self.rows]
+        table.writerow(rows[0] if rows else [])
+        table.writerows(row.values() for row in rows)
+        texts = {"rows.csv": sheet.getvalue(), "worst.json": json.dumps(cases, indent=1) + "\n"}
+        write_files([(target / name, text_writer(text)) for name, text in texts.items()])
         return target
 
     def plot(self, file: str | Path | None = None) -> Figure:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pliant.arguments import as_path
 from pliant.drawing import COLOURS, import_optional
-from pliant.errors import OutputError
+from pliant.solve.results.plot import write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,9 +46,5 @@ def plot_challenge(found: Challenge, file: str | Path | None = None) -> Figure:
     axes.set_title(f"{found.model}: {len(rows)} unseen scenarios", fontsize=10)
     axes.legend(loc="best", fontsize=8)
     if file is not None:
-        file = as_path("the file", file)
-        try:
-            figure.savefig(file, dpi=150)
-        except (OSError, ValueError) as error:
-            raise OutputError(f"{file} could not be written: {error}", hint="a .png, .svg or .pdf file") from error
+        write_figure(figure, file, dpi=150)
     return figure

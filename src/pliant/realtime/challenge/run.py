@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST = 1_000_000
 FEW = 20  # scenarios that one worker gets through before others have begun
 
-_workers: dict[str, ScenarioTrial] = {}  # what a process has inherited
+_workers: list[tuple[ScenarioTrial, Sequence[Scenario]]] = []  # what a process has inherited
 
 
 def challenge(
@@ -125,20 +125,20 @@ def _rows(
 
 def _forked(trial: ScenarioTrial, scenarios: Sequence[Scenario], count: int) -> Iterator[tuple[int, ChallengeRow]]:
     """In copies of this process. A scenario whose process dies is tried again alone."""
-    _workers["trial"] = trial
+    _workers.append((trial, scenarios))  # inherited, not sent: functions of time may be lambdas
     context = multiprocessing.get_context("fork")
     left = set(range(len(scenarios)))
     try:
         with ProcessPoolExecutor(count, mp_context=context) as pool:
-            futures = {k: pool.submit(_run, one) for k, one in enumerate(scenarios)}
+            futures = {k: pool.submit(_run, k) for k in left}
             for k, row in _collected(pool, futures):
                 left.discard(k)
-                yield k, row
+                yield k, replace(row, scenario=scenarios[k])
     except BrokenProcessPool:
         for k in sorted(left):
             with ProcessPoolExecutor(1, mp_context=context) as pool:
                 try:
-                    yield k, pool.submit(_run, scenarios[k]).result()
+                    yield k, replace(pool.submit(_run, k).result(), scenario=scenarios[k])
                 except BrokenProcessPool:
                     yield k, ChallengeRow(scenarios[k], reason="the process that ran it died")
     finally:
@@ -155,5 +155,6 @@ def _collected(pool: Any, futures: dict[int, Future[ChallengeRow]]) -> Iterator[
         raise
 
 
-def _run(scenario: Scenario) -> ChallengeRow:
-    return _workers["trial"].run(scenario)
+def _run(k: int) -> ChallengeRow:
+    trial, scenarios = _workers[-1]
+    return replace(trial.run(scenarios[k]), scenario=Scenario())  # the parent has it

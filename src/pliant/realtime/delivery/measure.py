@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import is_whole
 from pliant.calls import by_keyword_class
-from pliant.compiling.compiler import find_compiler
+from pliant.compiling.compiler import INSTALL, find_compiler
 from pliant.errors import ArgumentError, CompileError, ModelEvaluationError, OutputError, PliantError, SimulationTimeout
 from pliant.realtime.code.run import STEP_FLAGS
 from pliant.realtime.delivery.measure_text import PROGRAM
@@ -241,7 +241,7 @@ def _compile(code: StepCode, folder: Path) -> Path:
             [*compiler, *flags, "-o", str(program), *sources, "-lm"], capture_output=True, check=False
         )
     except OSError as error:
-        raise CompileError(f"the C compiler could not be started: {error}", hint="check $CC") from error
+        raise CompileError(f"the C compiler could not be started: {error}", hint=INSTALL) from error
     if done.returncode != 0:
         text = done.stderr.decode(errors="replace").strip()
         raise CompileError(

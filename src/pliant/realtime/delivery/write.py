@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pliant.arguments import is_path
 from pliant.codegen.c_text import c_escaped
 from pliant.codegen.names import member_names
 from pliant.errors import ArgumentError, OutputError
@@ -54,7 +55,7 @@ def write_plan(plan: Plan, directory: str | Path, overwrite: bool = False) -> Pa
 
     overwrite   into a folder that holds something already: files of the same names are replaced, others stay
     """
-    if not isinstance(directory, (str, Path)) or not str(directory):
+    if not is_path(directory) or not str(directory):
         raise ArgumentError(f"the directory must be a path, not {directory!r}", hint='e.g. plan.write("code")')
     target = Path(directory)
     _check_target(target, overwrite)  # before the work, and again by the system while moving

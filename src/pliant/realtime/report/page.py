@@ -21,6 +21,7 @@ from pliant.arguments import as_path
 from pliant.errors import OutputError
 from pliant.realtime.evidence.evidence import EvidenceItem
 from pliant.realtime.report.data import Extras, page_data, units, worst_of
+from pliant.solve.results.save import text_writer, write_files
 
 if TYPE_CHECKING:
     from pliant.realtime.plan import Plan
@@ -61,10 +62,7 @@ def write_report(
         )
     with threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
         text = render_report(plan, Extras(timing, code, baselines, frontier))
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{file} could not be written: {error}", hint="give a file in a writable folder") from error
+    write_files([(file, text_writer(text))])
     return file
 
 

@@ -88,6 +88,11 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         "the model itself: whether its equations describe the plant",
         "the target: timing there, its compiler, its arithmetic beyond the precision named above",
     ]
+    if outcome.model.names.u:
+        out.append(
+            "inputs that change by more within a step than in the scenarios: the monitor sees their values, not their "
+            "jumps; where one crosses a switch, the switch may follow one step later, without a flag"
+        )
     if outcome.model.equations is None:
         out.append(
             f"generated code: the model is {outcome.model.described_as} without equations, so that no code is written: "

@@ -5,6 +5,7 @@ Functions of libraries have no stated frame: they are named, and the measured de
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +23,17 @@ class StackBound:
 
 def frames(text: str) -> dict[str, tuple[int, str]]:
     """Function -> (bytes, kind) of what the compiler wrote with -fstack-usage."""
-    out = {}
+    out: dict[str, tuple[int, str]] = {}
     for line in text.splitlines():
         place, size, kind = line.rsplit("\t", 2)
-        out[place.rsplit(":", 1)[1]] = (int(size), kind)
+        name = place.rsplit(":", 1)[1]
+        out[name] = max((int(size), kind), out.get(name, (0, "")))  # clones of a function share a name
     return out
+
+
+def stated_name(name: str, known: dict[str, tuple[int, str]]) -> str:
+    """The name that frames have: symbols of functions that the compiler specialised end with a number more."""
+    return name if name in known else re.sub(r"\.\d+$", "", name)
 
 
 def stack_bound(object_file: ElfFile, usage: Path, roots: tuple[str, ...]) -> StackBound:
@@ -37,19 +44,20 @@ def stack_bound(object_file: ElfFile, usage: Path, roots: tuple[str, ...]) -> St
     outside: set[str] = set()
     depth: dict[str, int] = {}
 
-    def walk(name: str, above: tuple[str, ...]) -> int:
-        if name in above:
+    def walk(symbol: str, above: tuple[str, ...]) -> int:
+        name = stated_name(symbol, known)
+        if symbol in above:
             raise RecursionError(name)
         if name not in known:
-            outside.add(name)
+            outside.add(symbol)
             return 0
-        if name not in depth:
+        if symbol not in depth:
             size, kind = known[name]
             if kind.startswith("dynamic") and "bounded" not in kind:
                 raise RecursionError(name)
-            deeper = (walk(one, (*above, name)) for one in sorted(calls.get(name, ())))
-            depth[name] = size + max(deeper, default=0)
-        return depth[name]
+            deeper = (walk(one, (*above, symbol)) for one in sorted(calls.get(symbol, ())))
+            depth[symbol] = size + max(deeper, default=0)
+        return depth[symbol]
 
     try:
         total = max((walk(name, ()) for name in roots if name in known), default=0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import ctypes
-import pickle
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -16,9 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from pliant.arguments import Vector, as_names, is_number
 from pliant.calls import by_keyword_class
-from pliant.errors import ArgumentError, ModelError, NotSupportedError
+from pliant.errors import ArgumentError, ModelError
 from pliant.jacobian.detect import detect
+from pliant.pickled import check_travels
 from pliant.solve.binding import runtime
+from pliant.solve.binding.interrupts import callback, raise_waiting
 from pliant.solve.models.known import Names
 from pliant.solve.models.mass import make_explicit
 from pliant.solve.models.numeric import Instance, NumericModel, check_names
@@ -169,8 +170,10 @@ def _guard(instance: Instance, call: Callable[[float], None]) -> Callable[[float
 
     kept = weakref.proxy(instance)  # the instance keeps the callbacks: a way back would be a cycle
 
+    @callback
     def guarded(t: float) -> int:
         try:
+            raise_waiting()
             call(t)
         except BaseException as error:
             kept.raised = error
@@ -390,14 +393,8 @@ def _digest(f: Any, x0: Vector) -> str:
 
 
 def _check_travels(what: str, value: Any) -> None:
-    """Functions are pickled by their name: lambdas and functions inside functions have none that can be found."""
-    try:
-        pickle.dumps(value)
-    except Exception as error:  # whatever the object's own methods raise
-        raise NotSupportedError(
-            f"the model cannot be pickled, because {what} cannot: {error}",
-            hint="define it by `def` at the top level of a module, or construct the model where it is needed",
-        ) from error
+    hint = "define it by `def` at the top level of a module, or construct the model where it is needed"
+    check_travels("the model", what, value, hint)
 
 
 def _rebuilt(arguments: dict[str, Any], detected: sp.csc_array | None) -> FunctionModel:

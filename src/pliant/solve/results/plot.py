@@ -281,16 +281,24 @@ def _time_label(result: Result) -> str:
     return f"time [{unit}]" if unit else "time"
 
 
+def write_figure(figure: Figure, file: str | os.PathLike[str], dpi: float | None = None) -> None:
+    """The whole picture, or what was there before: in the format that the name of the file asks for."""
+    path = as_path("the file", file)
+    kind = picture_kind(path)
+
+    def write(stream: BinaryIO) -> None:
+        if dpi is None:
+            figure.savefig(stream, format=kind)
+        else:
+            figure.savefig(stream, format=kind, dpi=dpi)
+
+    write_files([(path, write)])
+
+
 def finish(figure: Figure, file: str | os.PathLike[str] | None, visible: bool) -> None:
     """Write the figure, or show it."""
     figure.align_ylabels()
     if file is not None:
-        path = as_path("the file", file)
-        kind = picture_kind(path)
-
-        def write(stream: BinaryIO) -> None:
-            figure.savefig(stream, format=kind)
-
-        write_files([(path, write)])
+        write_figure(figure, file)
     if visible:
         import_optional("matplotlib.pyplot", "plotting", "").show()

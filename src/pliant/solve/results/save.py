@@ -52,7 +52,7 @@ def write_result(result: Result, path: str | os.PathLike[str], names: Sequence[s
     meta = make_meta(result, table)
     match path.suffix.lower():
         case ".csv":
-            files = [(path, _csv_writer(table)), (side_car(path), _text_writer(json.dumps(meta, indent=1)))]
+            files = [(path, _csv_writer(table)), (side_car(path), text_writer(json.dumps(meta, indent=1) + "\n"))]
         case ".parquet":
             files = [(path, _parquet_writer(table, meta))]
         case ".mat":
@@ -155,9 +155,11 @@ def _output_error(path: Path, error: OSError) -> OutputError:
     return wrapped
 
 
-def _text_writer(text: str) -> Writer:
+def text_writer(text: str) -> Writer:
+    """Writes a text as it stands, in UTF-8."""
+
     def write(file: BinaryIO) -> None:
-        file.write(text.encode("utf-8") + b"\n")
+        file.write(text.encode("utf-8"))
 
     return write
 

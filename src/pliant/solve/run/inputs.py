@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pliant.arguments import Vector
 from pliant.solve.binding import runtime
+from pliant.solve.binding.interrupts import callback, raise_waiting
 from pliant.solve.models.numeric import Instance, NumericModel
 from pliant.solve.signals.function_jumps import held_table
 from pliant.solve.signals.given import typed_inputs
@@ -193,8 +194,10 @@ def _input_set(
         struct.coefficient, struct.jump = coefficient.ctypes.data, jump.ctypes.data
         keep += [start, coefficient, jump]
 
+    @callback
     def call(_user: Any, t: float, target: Any) -> int:
         try:
+            raise_waiting()
             for j, function in functions.items():
                 target[j] = function(t)
         except BaseException as error:
@@ -203,9 +206,9 @@ def _input_set(
         return 0
 
     if functions:
-        callback = runtime.INPUT_CALL(call)
-        struct.call = ctypes.cast(callback, ctypes.c_void_p).value
-        keep.append(callback)
+        shell = runtime.INPUT_CALL(call)
+        struct.call = ctypes.cast(shell, ctypes.c_void_p).value
+        keep.append(shell)
 
     def value(times: Vector, after: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
         out = np.tile(u, (len(times), 1))

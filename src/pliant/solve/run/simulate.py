@@ -16,6 +16,7 @@ from pliant.errors import (
     SolverError,
 )
 from pliant.solve.advice import timeout_hint
+from pliant.solve.binding.interrupts import noticed
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import Request
 from pliant.solve.progress import Progress, Reporter
@@ -96,7 +97,7 @@ def _simulate(
 
 def _run(sim: Simulation, progress: bool | Callable[[Progress], object] | None) -> Result:
     try:
-        with Reporter(progress) as reporter:
+        with noticed(), Reporter(progress) as reporter:
             run_to_end(sim, reporter)
     except SolverError as error:
         error.result = _what_there_is(sim)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pliant.arguments import Vector
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.errors import ArgumentError
+from pliant.pickled import check_travels
 from pliant.solve.names import suggestion
 from pliant.solve.signals.files import SECONDS, Column, NamedColumns, TableOrigin
 
@@ -341,6 +342,20 @@ class FunctionSignal(Typed):
 
     function: Callable[[float], Any]
     is_typed: bool = False
+    made_of: tuple[Callable[[float], Any], str, Declared] | None = None  # the user's function, the input; where typed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As the user's function, by its name: checks are made again on the other side."""
+        user, name = (self.function, "") if self.made_of is None else self.made_of[:2]
+        hint = "define it by `def` at the top level of a module, or give a table: (times, values)"
+        check_travels("an input", f"the function of {name}" if name else "its function", user, hint)
+        return _function_signal, (user,) if self.made_of is None else self.made_of
+
+    def __copy__(self) -> FunctionSignal:
+        return self
+
+    def __deepcopy__(self, _: Any) -> FunctionSignal:
+        return self  # nothing in it changes
 
     def typed(self, name: str, declared: Declared, stop: float = inf) -> FunctionSignal:
         """With its values checked at every call; NaN and infinity are passed on to the caller, which handles them."""
@@ -366,7 +381,7 @@ class FunctionSignal(Typed):
                 declared.check(name, number, lambda: f" (at t = {t:.10g})")
             return number
 
-        return FunctionSignal(checked, is_typed=True)
+        return FunctionSignal(checked, is_typed=True, made_of=(self.function, name, declared))
 
     def at(self, t: float) -> float:
         """The value at t."""
@@ -376,6 +391,12 @@ class FunctionSignal(Typed):
         """Its values at the times."""
         at = list(times())
         return {"times": at, "values": [self.at(t) for t in at], "sampled": "a function, at the steps"}
+
+
+def _function_signal(function: Callable[[float], Any], *given: Any) -> FunctionSignal:
+    """One that was pickled: ``given`` are the input's name and what the model says about it."""
+    signal = FunctionSignal(function)
+    return signal.typed(*given) if given else signal
 
 
 def scalar(value: Any) -> float | None:
