@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import signal
 import sys
 import time
@@ -58,6 +59,15 @@ def own_file(name: str, folder: Path) -> Path:
     raise FileNotFoundError(name)
 
 
+def model_of(name: str, folder: Path) -> str:
+    """The model of a case, which may be the only one of a package, with a name that no file can have."""
+    text = own_file(name, folder).read_text()
+    if not re.search(rf"^package {re.escape(name.rpartition('.')[2])}$", text, re.MULTILINE):
+        return name
+    inner = re.findall(r"^\s*model\s+('(?:\\.|[^'\\])*'|\w+)", text, re.MULTILINE)
+    return f"{name}.{inner[0]}" if len(inner) == 1 else name
+
+
 class OutOfTime(Exception):
     """A case took too long."""
 
@@ -90,7 +100,7 @@ def through(name: str, folder: Path, last: str) -> str:
 
     reached.clear()
     reached.append("flatten")
-    flat = flatten("", name, [folder])
+    flat = flatten("", model_of(name, folder), [folder])
     if last == "flatten":
         return last
     reached.append("scalarize")

@@ -112,3 +112,19 @@ def no_override() -> Iterator[None]:
     finally:
         sets[0] = had
         assert libc.capset(head, sets) == 0
+
+
+@pytest.fixture
+def terminal_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """terminal() is read and cannot be run: our own front end gives nothing of this kind, others may."""
+    from pliant.frontend.flat.expressions import FlatBuiltin
+    from pliant.frontend.scalar.discrete import Discretes
+
+    special = Discretes.special
+
+    def refusing(self: Discretes, number: int, node: object) -> object:
+        if isinstance(node, FlatBuiltin) and node.name == "terminal":
+            return self.refused("terminal()", "terminal() is not supported", self.run.tape.spans[number])
+        return special(self, number, node)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Discretes, "special", refusing)

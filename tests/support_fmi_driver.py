@@ -30,7 +30,7 @@ SUFFIX = {
 NAMES2 = {"float64": "Real", "int32": "Integer", "boolean": "Boolean", "string": "String"}
 NAMES3 = {kind: kind.title().replace("Uint", "UInt") for kind in SUFFIX}
 
-Log2 = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_char_p, ct.c_int, ct.c_char_p, ct.c_char_p, ct.c_char_p)
+Log2 = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_char_p, ct.c_int, ct.c_char_p, ct.c_char_p, ct.c_void_p)
 Log3 = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_int, ct.c_char_p, ct.c_char_p)
 Update3 = ct.CFUNCTYPE(None, ct.c_void_p, ct.c_double, *[ct.c_bool] * 4, ct.POINTER(ct.c_bool), ct.POINTER(ct.c_double))
 LIBC = ct.CDLL(None)
@@ -45,6 +45,11 @@ class EventInfo2(ct.Structure):
         *((name, ct.c_int) for name in ("again", "terminate", "nominals_changed", "states_changed", "next_defined")),
         ("next", ct.c_double),
     ]
+
+
+def _told(form: bytes, text: int) -> str:
+    """A message, which is the format itself where it has no argument."""
+    return (ct.c_char_p(text).value or b"").decode() if form == b"%s" else form.decode()
 
 
 class RefusedCallError(AssertionError):
@@ -65,7 +70,7 @@ class Driver:
             self._log: Any = Log3(lambda _e, status, _c, text: self.log.append((status, text.decode())))
             self._instantiate3(token.encode(), resources.encode() or None)
         else:
-            self._log = Log2(lambda _e, _n, status, _c, _f, text: self.log.append((status, text.decode())))
+            self._log = Log2(lambda _e, _n, status, _c, form, text: self.log.append((status, _told(form, text))))
             self._instantiate2(token.encode(), resources.encode() or None)
 
     def _instantiate2(self, token: bytes, resources: bytes | None) -> None:

@@ -87,6 +87,7 @@ def test_page(file: str, tmp_path: Path) -> None:
     assert told["files"] == [str(page)]
 
 
+@pytest.mark.usefixtures("terminal_refused")
 def test_models_that_cannot_be_simulated(tmp_path: Path) -> None:
     path = tmp_path / "counter.mo"
     path.write_text(DELAYED)

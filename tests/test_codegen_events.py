@@ -202,6 +202,7 @@ def test_no_event_makes_none() -> None:
 # ------------------------------------------------------------------------------------------------------ refused
 
 
+@pytest.mark.usefixtures("terminal_refused")
 def test_what_cannot_run_is_refused() -> None:
     """At simulate, with the place; structure and code are there."""
     model = pliant.load(

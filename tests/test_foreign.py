@@ -215,8 +215,10 @@ def test_a_run_in_a_child_process(root: Path) -> None:
 
 
 def test_errors_carry_the_text(root: Path) -> None:
-    with pytest.raises(pliant.ModelEvaluationError, match=r"P.value reports: u = .* is too large"):
+    with pytest.raises(pliant.ModelEvaluationError, match=r"P.value reports: u = .* is too large") as caught:
         loaded(root, "TooFar").simulate(stop=10.0)
+    assert caught.value.span is not None
+    assert "function value" in caught.value.span.text
     with pytest.raises(pliant.InitialValueError, match=r"constructor of `c` reports: there is no counter bad"):
         loaded(root, "Bad").simulate(stop=1.0)
 
@@ -439,3 +441,21 @@ end M;
     assert model.simulate(stop=0.1, points=3, parameters={"free": 4.0})["y"][-1] == 9.0
     with pytest.raises(pliant.PliantError, match="the parameter k cannot be changed: a text that"):
         model.simulate(stop=0.1, parameters={"k": 3.0})
+
+
+def test_objects_are_made_by_components_only() -> None:
+    text = """model M
+  class Box
+    extends ExternalObject;
+    function constructor input Real x; output Box b; external "C" b = box_(x); end constructor;
+    function destructor input Box b; external "C" unbox_(b); end destructor;
+  end Box;
+  function content input Box b; output Real y; external "C" y = content_(b); end content;
+  function f input Real x; output Real y; protected Box b = Box(x); algorithm y := content(b); end f;
+  Real y = f(time);
+end M;
+"""
+    with pytest.raises(pliant.NotSupportedError, match="makes an external object, which only components") as caught:
+        pliant.load(text)
+    assert caught.value.span is not None
+    assert caught.value.span.line == 8

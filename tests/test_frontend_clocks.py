@@ -339,3 +339,17 @@ def test_samples_in_loops() -> None:
         np.testing.assert_allclose(result[f"x[{i}]"], [0.0, 0.5 * i])
         np.testing.assert_allclose(result[f"y[{i}]"], [1.0, 1 + 0.5 * i])
         np.testing.assert_allclose(result[f"z[{i}]"], [i, 1.5 * i])
+
+
+def test_elements_of_arrays_have_one_clock() -> None:
+    text = """model M
+  Real x[2](each start = 0);
+equation
+  when Clock(1, 10) then x[1] = previous(x[1]) + 1; end when;
+  when Clock(2, 10) then x[2] = previous(x[2]) + 1; end when;
+end M;
+"""
+    with pytest.raises(pliant.ModelError, match="two clocks contradict each other") as caught:
+        pliant.load(text)
+    assert caught.value.rule == "16.7.5"
+    assert "the elements of `x` have one clock" in (caught.value.hint or "")

@@ -193,8 +193,8 @@ def test_values(name: str) -> None:
     ("text", "said"),
     [
         (
-            SUM + "model M Real y; algorithm y := 0; for i in 1:integer(100*time) loop\n"
-            'assert(y >= 0, "less than nothing"); y := y + i; end for; end M;',
+            "model M Real y(start = 0, fixed = true); algorithm when sample(0.1, 0.1) then for i in 1:integer(100*time)"
+            '\nloop if i > 200 then terminate("enough"); end if; y := y + i; end for; end when; end M;',
             "a for-loop needs more than 50 turns",
         ),
         (
@@ -369,3 +369,82 @@ def test_a_loop_of_an_algorithm_that_does_not_end_is_named() -> None:
     text = "model M Integer n; algorithm n := 0; while time > 0.5 and n >= 0 loop n := n + 1; end while; end M;"
     with pytest.raises(pliant.SolverError, match="`M`: a while-loop needs more than 100000 turns"):
         pliant.load(text).simulate(stop=1.0)
+
+
+HOLDS = {
+    "for": ("for i in 1:n loop y := y + i; assert(y < 3000, \"large\"); end for;", 77),
+    "while": ("while k < n loop k := k + 1; assert(k < 71, \"many\"); y := y + k; end while;", 71),
+    "for in for": ("for i in 1:n loop for j in 1:i loop y := y + 1; assert(y < 3000, \"many\"); end for; end for;", 77),
+    "if": ("for i in 1:n loop if i > 60 then assert(i < 81, \"large\"); end if; y := y + i; end for;", 81),
+    "break": ("for i in 1:n loop if i > 90 then break; end if; assert(i < 85, \"large\"); y := y + i; end for;", 85),
+    "function": ("for i in 1:n loop y := y + least(i); end for;", 90),
+    "index": ("for i in 1:n loop y := y + v[1 + div(i, 30)]; end for;", 90),
+    "element": ("for i in 1:n loop w[1 + div(i, 30)] := i; end for; y := sum(w);", 90),
+}  # fmt: skip
+NEVER = {
+    "break before": "for i in 1:n loop if i > 60 then break; end if; assert(i < 61, \"large\"); y := y + i; end for;",
+    "branch": "for i in 1:n loop if i > 60 then y := y + 1; else y := y + v[1 + div(i, 30)]; end if; end for;",
+    "not reached": "if n < 0 then for i in 1:n + 9 loop assert(i < 0, \"large\"); end for; end if; y := 5*n;",
+}  # fmt: skip
+SECTION = """model M
+  function least input Real x; output Real y; algorithm assert(x < 90, "too large"); y := x; end least;
+  Integer n(start = 0, fixed = true) = integer(100*time), k;
+  Real y, v[3] = {time, 2, 3}, w[3];
+algorithm
+  y := 0; k := 0; w := {0, 0, 0};
+  LOOP
+end M;
+"""
+CLAUSE = """model M
+  function least input Real x; output Real y; algorithm assert(x < 90, "too large"); y := x; end least;
+  Integer n(start = 0, fixed = true), k(start = 0, fixed = true);
+  Real y(start = 0, fixed = true), v[3] = {time, 2, 3}, w[3](each start = 0, each fixed = true);
+algorithm
+  when sample(0.01, 0.01) then
+    n := n + 1;
+    y := 0; k := 0; w := {0, 0, 0};
+    LOOP
+  end when;
+end M;
+"""
+
+
+@pytest.mark.parametrize("text", [SECTION, CLAUSE], ids=["section", "clause"])
+@pytest.mark.parametrize("name", [*HOLDS, *NEVER])
+def test_what_must_hold_in_loops_of_sections(name: str, text: str) -> None:
+    """They stay loops, of more than 50 turns, and the first turn in which something does not hold ends the run."""
+    body, n = HOLDS.get(name, (NEVER.get(name), None))
+    model = pliant.load(text.replace("LOOP", body))
+    assert "turn = 0" in model.code
+    if n is None:
+        assert model.simulate(stop=1.0).final["n"] == 100
+        return
+    with pytest.raises(pliant.ModelEvaluationError, match=r"large|many|outside") as caught:
+        model.simulate(stop=1.0)
+    assert caught.value.time == pytest.approx(n / 100, abs=2e-3)
+    assert model.simulate(stop=(n - 0.5) / 100).final["n"] == n - 1
+
+
+def test_loops_in_loops_of_sections_make_events_where_they_turn() -> None:
+    text = """model M
+  Real x(start = 0, fixed = true);
+  Integer n = integer(3 + time), k(start = 0, fixed = true);
+equation
+  der(x) = 1;
+algorithm
+  k := 0;
+  for i in 1:n loop
+    for j in 1:i loop
+      if x > 0.1*i*j then
+        k := k + 1;
+      end if;
+    end for;
+  end for;
+end M;
+"""
+    result = pliant.load(text).simulate(stop=0.99, points=None)
+    turns = sorted({round(0.1 * i * j, 9) for i in range(1, 4) for j in range(1, i + 1)})
+    assert [event.time for event in result.events] == pytest.approx(turns, abs=1e-6)
+    for at in (0.15, 0.35, 0.55, 0.95):
+        wanted = sum(at > 0.1 * i * j for i in range(1, 4) for j in range(1, i + 1))
+        assert result["k"][np.searchsorted(result.time, at)] == wanted

@@ -336,6 +336,7 @@ equation
     assert [system.variables[one.variable].name for one in system.events.kept] == ["pre(v)"]
 
 
+@pytest.mark.usefixtures("terminal_refused")
 def test_what_is_still_refused() -> None:
     system = system_of(
         """
@@ -353,7 +354,7 @@ equation
     texts = " | ".join(r.what for r in system.refusals)
     assert "terminal" in texts
     assert all(r.span is not None for r in system.refusals)
-    assert system.events.actions == ()
+    assert [one.kind for one in system.events.actions] == ["stop"]
 
 
 # ------------------------------------------------------------------------------- assertions, initial equations

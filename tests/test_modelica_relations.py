@@ -16,6 +16,41 @@ def _final(text: str, stop: float = 3.0, form: str = "ode", **run: Any) -> dict[
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Real x(start = 0, fixed = true); Boolean b = x == 1; equation der(x) = 1;",
+        "Real x = time; Real y = if x <> 1 then x else 2;",
+        "Boolean b = time == 1;",
+        "Real x = time; Real y = if noEvent(1 == x) then 1 else 2;",
+        "Real x[2] = {time, 1}; Boolean b = x[2] == 1;",
+        "Real d(start = 0, fixed = true); Boolean b = d == 1; equation when sample(0, 1) then d = time; end when;",
+        "Real x = time; Boolean b; algorithm b := false; if x == 1 then b := true; end if;",
+        'Real x = time; equation assert(x <> 5, "never");',
+        "Real x = time; Integer k; equation when x == 1 then k = 1; end when;",
+    ],
+)
+def test_reals_that_change_are_not_asked_for_equality(text: str) -> None:
+    with pytest.raises(pliant.ModelError, match=r"Reals that change are compared with `(==|<>)`") as caught:
+        pliant.load(f"model M\n{text}\nend M;\n")
+    assert caught.value.rule == "3.5"
+    assert caught.value.span is not None
+    assert (caught.value.span.line, caught.value.span.text.count("==") + caught.value.span.text.count("<>")) == (2, 1)
+
+
+def test_where_reals_may_be_asked_for_equality() -> None:
+    """In functions, of constants and parameters; Integers, Booleans, enumerations and texts anywhere."""
+    final = _final(
+        """  function f input Real x; output Real y; algorithm y := if x == 0 then 1 else sin(x)/x; end f;
+        parameter Real p = 2; constant Real c = 2; Real y = f(0*time) + (if p == c then 1 else 0), z = f(time);
+        Integer k = integer(time); Boolean b = k == 2 or p <> 2; parameter String s = "a"; Real w;
+        Real v[3] = {if p == r then 1 else 0 for r in {1.0, 2.0, 3.0}};
+        equation if p == 2 and s == "a" then w = 1; else w = time; end if;"""
+    )
+    assert (final["y"], final["w"], final["b"], final["v[2]"], final["v[3]"]) == (2.0, 1.0, 0.0, 1.0, 0.0)
+    assert final["z"] == pytest.approx(math.sin(3) / 3)
+
+
+@pytest.mark.parametrize(
     ("expression", "exact"),
     [("ceil(time)", 6.0), ("floor(-time)", -6.0), ("mod(0.3 - time, 0.7)", 1.02), ("div(time - 2, 1.372)", -0.628)],
 )

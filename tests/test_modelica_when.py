@@ -238,3 +238,19 @@ def test_conditions_of_an_algorithm_begin_with_the_value_before() -> None:
     )
     result = pliant.load(text, frontend="pliant").simulate(stop=1, points=[0.0, 0.4, 0.6, 1.0])
     assert result["b"].tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("clause", "words"),
+    [
+        ("i = if j > 2 then 5 else 7; j = i - 3; k = i;", "i, j depend on each other's new values"),
+        ("i = 10 - j; j = k - 2; k = i;", "i, j, k depend on each other's new values"),
+        ("i = 1 - i; j = 2; k = 3;", "depends on itself"),
+    ],
+)
+def test_values_that_depend_on_each_other_are_named(clause: str, words: str) -> None:
+    declared = ", ".join(f"{name}(start = 0, fixed = true)" for name in "ijk")
+    text = f"model M Integer {declared}; equation when sample(0.1, 0.1) then {clause} end when; end M;"
+    with pytest.raises(pliant.ModelEvaluationError, match=f"does not converge: (it )?{words}") as caught:
+        pliant.load(text).simulate(stop=1.0)
+    assert caught.value.time == pytest.approx(0.1)

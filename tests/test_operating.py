@@ -275,6 +275,7 @@ equation
     assert found["F"] == pytest.approx(9.81)
 
 
+@pytest.mark.usefixtures("terminal_refused")
 def test_what_cannot_be_simulated_has_no_operating_point() -> None:
     body = "  Real x(start = 1), y = if terminal() then 1 else x;\nequation\n  der(x) = -y;"
     model = model_of(body)

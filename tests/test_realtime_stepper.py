@@ -407,6 +407,7 @@ def test_state_sets_are_refused_by_name() -> None:
         make_stepper(case.sorted, "auto", 1e-2, case.elimination())
 
 
+@pytest.mark.usefixtures("terminal_refused")
 def test_what_cannot_run_is_refused_by_place() -> None:
     from pliant.sources import sorted_model
     from pliant.structure.options import StructureOptions

@@ -229,6 +229,7 @@ end Two;
     assert any(word.startswith("flow_out = 2*level + sin(level)  [a.flow_out = ") for word in words)
 
 
+@pytest.mark.usefixtures("terminal_refused")
 def test_models_that_cannot_be_simulated() -> None:
     found = pliant.inspect(DELAYED)
     assert found.refusals

@@ -110,8 +110,7 @@ pl_fmi2_status fmi2ExitInitializationMode(pl_fmi2_component instance) {
 
 pl_fmi2_status fmi2Terminate(pl_fmi2_component instance) {
     ENTER(PL_IN_EVENTS | PL_CONTINUOUS | PL_STEPPING);
-    c->now.mode = PL_OVER;
-    return PL_FMI2_OK;
+    return (pl_fmi2_status)pl_exported_end(c);
 }
 
 pl_fmi2_status fmi2Reset(pl_fmi2_component instance) {
@@ -153,7 +152,7 @@ static pl_fmi2_status get_whole(pl_exported_instance *c, int type, const pl_fmi2
         pl_real value = 0.0;
         pl_fmi2_status status = get(c, references[k], type, &value);
         if (status != PL_FMI2_OK) return status;
-        if (!(fabs(value) <= (pl_real)INT_MAX))
+        if (!(value >= (pl_real)INT_MIN && value <= (pl_real)INT_MAX))
             return (pl_fmi2_status)pl_exported_say(c, PL_ERROR, "a value of %g is too large for an Integer",
                                                    value);
         values[k] = (int)value;

@@ -140,8 +140,7 @@ pl_fmi3_status fmi3EnterEventMode(pl_fmi3_instance instance) {
 
 pl_fmi3_status fmi3Terminate(pl_fmi3_instance instance) {
     ENTER(PL_IN_EVENTS | PL_CONTINUOUS | PL_STEPPING);
-    c->now.mode = PL_OVER;
-    return PL_FMI3_OK;
+    return (pl_fmi3_status)pl_exported_end(c);
 }
 
 pl_fmi3_status fmi3Reset(pl_fmi3_instance instance) {
@@ -168,7 +167,7 @@ static pl_fmi3_status get(pl_exported_instance *c, int type, const pl_fmi3_refer
 }
 
 static pl_fmi3_status whole(pl_exported_instance *c, pl_real value, pl_real most) {
-    if (fabs(value) <= most) return PL_FMI3_OK;
+    if (value >= -most - 1.0 && value <= most) return PL_FMI3_OK;
     return (pl_fmi3_status)pl_exported_say(c, PL_ERROR, "a value of %g is too large for its type", value);
 }
 

@@ -44,6 +44,28 @@ int pl_exported_settle(pl_exported_instance *c) {
     return PL_FINE;
 }
 
+static int last_event(pl_exported_instance *c) {
+    const int ended_before = c->now.ended;
+    pl_event_info info;
+    if (!c->steps) {
+        c->sim->run->ending = 1;
+        return pl_exported_event(c, &info);
+    }
+    c->sim->run->opt.ends = 1;
+    c->now.ended = 0;
+    const int fine = pl_exported_settle(c);
+    c->now.ended |= ended_before;
+    return fine;
+}
+
+int pl_exported_end(pl_exported_instance *c) {
+    const pl_model *m = c->table->model;
+    const int wants = c->sim->run && m && (m->flags & PL_MODEL_ENDS);
+    const int fine = wants ? last_event(c) : PL_FINE;
+    if (fine == PL_FINE) c->now.mode = PL_OVER;
+    return fine;
+}
+
 int pl_exported_parameters(pl_exported_instance *c) {
     const pl_model *m = c->table->model;
     pl_status status = PL_OK;

@@ -209,6 +209,8 @@ int pl_exported_step(pl_exported_instance *c, pl_real t, pl_real step, pl_export
 /* Events that wait take place, with the inputs as they are, and what jumps of these set off. */
 int pl_exported_settle(pl_exported_instance *c);
 int pl_exported_parameters(pl_exported_instance *c);
+/* The importer terminates: what the model does where a run ends, and that is over. */
+int pl_exported_end(pl_exported_instance *c);
 
 /* export_state.c */
 typedef struct pl_exported_saved pl_exported_saved;

@@ -61,6 +61,12 @@ void *pl_foreign_room(size_t bytes) {
     return found;
 }
 
+int pl_foreign_int(double value) {
+    if (!(value >= -2147483648.0 && value <= 2147483647.0))
+        ModelicaFormatError("an Integer has more than 32 bits as an argument: %.17g", value);
+    return (int)value;
+}
+
 int pl_foreign_call(pl_foreign_function function, pl_foreign_data *data, char *said, size_t room) {
     frame here;
     if (!current) pl_foreign_release();

@@ -26,6 +26,8 @@ void pl_foreign_release(void);
 
 /* Memory until the call ends, for wrappers. */
 void *pl_foreign_room(size_t bytes);
+/* An Integer as an argument; ModelicaError where it has more than 32 bits. */
+int pl_foreign_int(double value);
 
 /* The number of a new object of this owner; 0: the constructor reported an error. */
 int pl_object_make(const void *owner, pl_foreign_function constructor, pl_foreign_function destructor,

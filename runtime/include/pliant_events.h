@@ -22,7 +22,8 @@
 #define PL_ROUNDS         (2 * PL_N_MEMORIES + 100)
 #define PL_PASSES         (2 * (PL_N_MEMORIES + PL_N_RELATIONS) + 10)
 #define PL_ACTION_ERROR   (PL_MEMORY_ERROR + 2 * PL_N_MEMORIES) /* messages: two for each memory, ... */
-#define PL_ENDLESS_ERROR  (PL_ACTION_ERROR + PL_N_ACTIONS)      /* ... one for each action, then the others */
+#define PL_ENDLESS_ERROR  (PL_ACTION_ERROR + PL_N_ACTIONS) /* ... one for each action, then the others, */
+#define PL_INTEGER_ERROR  (PL_ENDLESS_ERROR + PL_N_MEMORIES + 1) /* ... one for each memory again */
 
 typedef struct before_event {
 #if PL_HAS_EVENTS
@@ -103,6 +104,19 @@ static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_rea
     if (undefined < 0 || *moved) return PL_OK;
     m->error = PL_MEMORY_ERROR + 2 * undefined + 1;
     return PL_FATAL;
+}
+
+/* Integers are kept in doubles: beyond 2^53 they would be wrong without a word. */
+static pl_status memory_whole(model *m) {
+#if PL_HAS_INTEGERS
+    for (int k = 0; k < PL_N_MEMORIES; k++)
+        if (memory_integer[k] && !(fabs(m->d[k]) < 9007199254740992.0)) {
+            m->error = PL_INTEGER_ERROR + k;
+            return PL_FATAL;
+        }
+#endif
+    (void)m;
+    return PL_OK;
 }
 
 static int memory_changed(const model *m, const before_event *old) {
@@ -186,6 +200,12 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
             continue;
         }
         m->error = PL_ACTION_ERROR + k;
+#if PL_VALUES_SAID
+        m->value_said[0] = 0;
+        if (action_shown[k])
+            snprintf(m->value_said, sizeof m->value_said, "%s: it is %.0f", message[m->error],
+                     (double)v[2 * k + 1]);
+#endif
         if (action_kind[k] != 1) return PL_FATAL;
         m->ended = m->error;
         info->terminate = 1;
@@ -221,6 +241,7 @@ static pl_status rounds(model *m, pl_real t, pl_real *x, const pl_real *u, const
     for (int round = 0; status == PL_OK && round < PL_ROUNDS; round++) {
         int moved = 0;
         status = at_rest(&i);
+        if (status == PL_OK) status = memory_whole(m);
         if (status == PL_OK) status = act(m, t, x, u, info, &moved);
         i.moved |= moved;
         if (moved && m->starting) m->starting = 2;
@@ -243,6 +264,8 @@ static pl_status model_event(void *self, pl_real t, pl_real *x, const pl_real *u
     remember(m, &old);
     guess_here(m, t, x, u);
     clocks_due(m, t);
+    info->f_changed |= PL_TERMINAL_IN_F && info->ends && m->terminal == 0.0;
+    if (info->ends) m->terminal = 1.0;
     pl_status status = rounds(m, t, x, u, fired, info);
     info->f_changed |= relation_changed(m, &old) || memory_changed(m, &old);
     info->terminate = m->ended != 0; /* also for a run that ended at its start */
@@ -273,6 +296,7 @@ static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_eve
     remember(m, &old);
     clocks_begin(m, t);
     m->initial = 1.0;
+    m->terminal = 0.0;
     m->ended = 0;
     forget_turns(m);
     if (!info->again) relations_begin(m, t, x, u);

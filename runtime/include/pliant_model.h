@@ -71,6 +71,7 @@ typedef struct pl_event_info {
     int again;    /* 1: after an event at the same t; relations that nothing moved since keep their sides */
     int crossed;  /* 1: no step reaches the event, x is hardly short of it: what fired stands as it fired */
     int unsolved; /* 1: relations as they are leave the equations without solution: others are wanted */
+    int ends;     /* 1: the run ends here (PL_MODEL_ENDS) */
     void *host;
     /* makes unknowns consistent (algebraic ones, at the start also states); NULL: none, or the caller does it */
     pl_status (*follow)(void *host, pl_real t, pl_real *x);
@@ -92,7 +93,8 @@ enum {
     PL_MODEL_SETTLES =
         8, /* `event` with fired NULL only brings relations up to date: called after restarts */
     PL_MODEL_REFUSES = 16, /* returns PL_RETRY at ordinary points, too (foreign code) */
-    PL_MODEL_SINGLE = 32   /* one instance only, which cannot be copied (foreign code) */
+    PL_MODEL_SINGLE = 32,  /* one instance only, which cannot be copied (foreign code) */
+    PL_MODEL_ENDS = 64     /* `event` is called once more where a run ends */
 };
 
 /* Types of variables. All values are pl_real; that of a String is the number of a text (pl_model.text). */

@@ -113,6 +113,7 @@ typedef struct pl_run_options {
     int root_samples;   /* interior points of a step where root functions are looked at */
     int restart_always; /* 1: restart after every event, also where nothing changed */
     int at_jump;        /* PL_JUMP_...: BDF where an input jumps; other methods begin anew */
+    int ends;           /* 1: the run ends at t_stop, and models that ask for it are told (PL_MODEL_ENDS) */
 } pl_run_options;
 
 /* What is known of content of the inputs between the points where steps look (watch.c). */
@@ -172,6 +173,7 @@ typedef struct pl_run {
     pl_real defer;     /* time events this near to t_stop are left to the caller (other inputs); 0: none */
     int held; /* the run has stopped at such an event; it takes place when the run goes on with defer = 0 */
     pl_real t_rescued; /* last event behind which loops had to be solved from far away (guard.c) */
+    int ending;        /* the model has been told that the run ends */
 } pl_run;
 
 size_t pl_run_size(const pl_model *m);

@@ -210,6 +210,7 @@ static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, con
     follower one = {r, p, x, 0, 0};
     pl_status status = pl_set_inputs(p, t);
     info->crossed = r->crossed;
+    info->ends = r->ending;
     if (p->model->mass.start && p->linear) {
         info->host = &one;
         info->follow = follow;
@@ -321,6 +322,12 @@ static int jump_due(const pl_problem *p, pl_real t) {
     return in && p->next_jump < in->n_segments && t >= in->start[p->next_jump];
 }
 
+/* The run ends: is the model, which wants to know of it, still to be told by an event? */
+static int last_event_due(pl_run *r, const pl_problem *p) {
+    if (!r->opt.ends || r->ending || !(p->model->flags & PL_MODEL_ENDS)) return 0;
+    return r->ending = 1;
+}
+
 /* An event at t inside or at the end of the open step; found: roots within the step, else a time event. An input that
  * jumps at the time of a time event jumps first: what the event samples is the value from t on. */
 static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *out, pl_real t, int found) {
@@ -353,7 +360,8 @@ static pl_status handle_event(pl_run *r, pl_problem *p, void *state, pl_output *
     if (status == PL_OK && !changed && root) status = pl_event_refresh(r, p, state, t);
     if (status == PL_OK && (changed || out->n_points > 0)) status = pl_run_row_after(r, p, out, t);
     if (status != PL_OK) return status;
-    return end || info.terminate ? end_here(r, p, out, t) : PL_EVENT;
+    if (!end && !info.terminate) return PL_EVENT;
+    return last_event_due(r, p) ? handle_event(r, p, state, out, t, 0) : end_here(r, p, out, t);
 }
 
 /* The model's word after an accepted step. PL_OK, PL_EVENT, PL_TERMINATED or a failure. */
@@ -544,6 +552,8 @@ static pl_status advance(pl_run *r, pl_problem *p, pl_guard *guard, pl_output *o
         /* before anything is done: what was begun must not be begun twice */
         if (pl_run_lacks_rows(r, p->model, state, out)) return out->n_points < 0 ? PL_PAUSED : PL_MEMORY;
         if (!r->step_open) {
+            if (r->t_reached >= r->t_stop && last_event_due(r, p))
+                return handle_event(r, p, state, out, r->t_reached, 0);
             if (r->t_reached >= r->t_stop || r->held) return PL_FINISHED;
             int passed;
             if (r->t_clear < r->t_stop) look_ahead(r, p, state);

@@ -42,7 +42,7 @@ pl_status pl_simulation_algebraic_at(pl_simulation *s, pl_real t, pl_real *x) {
 static pl_status event_once(pl_simulation *s, pl_real t, pl_real *x, const int8_t *fired, int again,
                             pl_event_info *all) {
     pl_problem *p = &s->problem;
-    pl_event_info info = {.next_time = all->next_time, .again = again};
+    pl_event_info info = {.next_time = all->next_time, .again = again, .ends = s->run->ending};
     if (p->model->mass.start && p->linear) {
         info.host = s;
         info.follow = follow;

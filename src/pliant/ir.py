@@ -438,7 +438,7 @@ class Action:
     kind: str
     active: int
     variable: int = -1  # reset: the state
-    value: int = -1  # ... and its new value
+    value: int = -1  # ... and its new value; of a value outside of its range this value, for the message
     message: str = ""
     span: Span | None = None
     is_index: bool = False
@@ -452,16 +452,17 @@ class Action:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """What happens at events. ``initial``: the variable initial(), -1 if nothing reads it."""
+    """What happens at events. ``initial`` and ``terminal``: the variables of these names, -1 if nothing reads them."""
 
     memories: tuple[Memory, ...] = ()
     kept: tuple[Kept, ...] = ()
     clocks: tuple[Clock, ...] = ()
     actions: tuple[Action, ...] = ()
     initial: int = -1
+    terminal: int = -1
 
     def __bool__(self) -> bool:
-        return bool(self.memories or self.clocks or self.actions or self.initial >= 0)
+        return bool(self.memories or self.clocks or self.actions or self.initial >= 0 or self.terminal >= 0)
 
     def expressions(self) -> list[int]:
         """All expressions in it."""
@@ -494,6 +495,7 @@ class Events:
                 for one in self.actions
             ),
             number(self.initial) if self.initial >= 0 else -1,
+            number(self.terminal) if self.terminal >= 0 else -1,
         )
 
 

@@ -1,6 +1,7 @@
 """Random programs of statements: `if`, `for`, `while`, `break`, `return` in each other, on scalars, arrays and records.
 
-The same program is a function, a part of a model's algorithm section, and a program in Python, which gives the answer.
+Some have assertions and indices that leave their array for some inputs, in loops as well: then the program fails. The
+same program is a function, a part of a model's algorithm section, and a program in Python, which gives the answer.
 Conditions and ends of loops depend on inputs, so nothing is known when the model is read; what is written out is
 evaluated, without C, at some values of the inputs.
 """
@@ -39,13 +40,17 @@ class _Long(Exception):
     pass
 
 
+class _Fails(Exception):
+    """An assertion does not hold, or an index is outside."""
+
+
 class Program:
     """A random program, its text, and what it does."""
 
     def __init__(self, chance: np.random.Generator, *, may_return: bool) -> None:
         self.chance, self.may_return = chance, may_return
-        self.counters = 0
-        self.is_open = False
+        self.counters = self.n_open = 0
+        self.may_fail = bool(chance.integers(2))
         self.body = self.block(0, (), in_loop=False)
 
     def pick(self, *of: Any) -> Any:
@@ -82,10 +87,10 @@ class Program:
         return [self.statement(depth, loops, in_loop) for _ in range(int(self.chance.integers(1, 4)))]
 
     def statement(self, depth: int, loops: tuple[str, ...], in_loop: bool) -> Any:
-        kinds = ["set", "set", "set", "element"]
+        kinds = ["set", "set", "set", "element", *(["assert", "outside"] if self.may_fail else [])]
         if depth < DEEPEST:
             kinds += ["if", "if", "for"]
-            kinds += ["open", "while"] if not self.is_open else []  # written out to 50 turns
+            kinds += ["open", "while"] if self.n_open < 2 else []
         if in_loop:
             kinds += ["break"]
             kinds += ["return"] if self.may_return else []
@@ -96,6 +101,11 @@ class Program:
             places = [one for one in loops if one.startswith("k")]
             target = f"v[{self.pick(*places)}]" if places else "v[2]"
             return ("set", target, self.expression(loops))
+        if kind == "assert":
+            return ("assert", f"abs({self.value(loops)}) < {self.chance.uniform(0.5, 6.0):.3f}")
+        if kind == "outside":
+            place = self.pick("n", *(one for one in loops if one.startswith("j")))
+            return ("set", f"v[{place}]", "0.5*a") if self.chance.random() < 0.5 else ("set", "s", f"0.5*v[{place}]")
         if kind in ("break", "return"):
             return ("if", [(self.condition(loops), [(kind,)])], [])
         if kind == "if":
@@ -107,9 +117,9 @@ class Program:
         self.counters += 1
         name = f"{'k' if kind == 'for' else 'j' if kind == 'open' else 'c'}{self.counters}"
         inner = (*loops, name) if kind != "while" else loops
-        was, self.is_open = self.is_open, self.is_open or kind != "for"
+        self.n_open += kind != "for"
         body = self.block(depth + 1, inner, in_loop=True)
-        self.is_open = was
+        self.n_open -= kind != "for"
         if kind == "for":
             return ("for", name, self.pick((1, 3, 1), (3, 1, -1), (2, 3, 1)), body)
         if kind == "open":
@@ -126,6 +136,8 @@ class Program:
                 lines.append(f"{pad}{item[1]} := {item[2]};")
             elif kind in ("break", "return"):
                 lines.append(f"{pad}{kind};")
+            elif kind == "assert":
+                lines.append(f'{pad}assert({item[1]}, "it is too large");')
             elif kind == "if":
                 for k, (condition, body) in enumerate(item[1]):
                     lines += [f"{pad}{'elseif' if k else 'if'} {condition} then", self.text(body, pad + "  ")]
@@ -154,9 +166,20 @@ class Program:
             self._run(self.body, at)
         return [at[name] for name in REALS]
 
+    def outcome(self, a: float, b: float, n: int) -> list[float] | None:
+        """The same, None where the program fails."""
+        try:
+            return self.run(a, b, n)
+        except _Fails:
+            return None
+
     def _place(self, name: str, at: dict[str, float]) -> str:
         inner = name[2:-1] if name.startswith("v[") else ""
-        return f"v[{int(at[inner])}]" if inner and not inner.isdigit() else name
+        if not inner or inner.isdigit():
+            return name
+        if not 1 <= at[inner] <= 3:
+            raise _Fails
+        return f"v[{int(at[inner])}]"
 
     def _value(self, text: str, at: dict[str, float]) -> Any:
         return eval(_python(text), {"at": at, "place": self._place, "math": math})
@@ -169,6 +192,9 @@ class Program:
             kind = item[0]
             if kind == "set":
                 at[self._place(item[1], at)] = float(self._value(item[2], at))
+            elif kind == "assert":
+                if not self._value(item[1], at):
+                    raise _Fails
             elif kind == "break":
                 raise _Break
             elif kind == "return":
@@ -244,11 +270,12 @@ def models(program: Program) -> dict[str, str]:
     return found
 
 
-def values_of(text: str, points: list[tuple[float, float, int]]) -> list[list[float]]:
-    """y of a model at some inputs, from the scalar equations alone."""
+def values_of(text: str, points: list[tuple[float, float, int]]) -> list[list[float] | None]:
+    """y of a model at some inputs, from the scalar equations alone; None where something that must hold does not."""
     system = scalarize(read_flat(text, "M", []))
     number = {one.name: k for k, one in enumerate(system.variables)}
-    out = []
+    out: list[list[float] | None] = []
+    must = [one.condition for one in system.checks]
     for a, b, n in points:
         at: dict[int, float] = {number[name]: value for name, value in (("a", a), ("b", b), ("n", n)) if name in number}
         left = {k for k in range(len(system.variables)) if k not in at}
@@ -270,7 +297,8 @@ def values_of(text: str, points: list[tuple[float, float, int]]) -> list[list[fl
             if len(rest) == len(todo):
                 break
             todo = rest
-        out.append([at[number[f"y[{k}]"]] for k in range(1, 8)])
+        holds = evaluate(system.graph, must, at, 0.0, (), (), system.relations)
+        out.append([at[number[f"y[{k}]"]] for k in range(1, 8)] if all(holds) else None)
     return out
 
 
@@ -282,7 +310,7 @@ def check(seed: int) -> Outcome:
         for _ in range(POINTS)
     ]
     try:
-        wanted = [program.run(*point) for point in points]
+        wanted = [program.outcome(*point) for point in points]
     except _Long:
         return Outcome(seed, RIGHT, "not taken: too long")
     for kind, text in models(program).items():
@@ -291,6 +319,10 @@ def check(seed: int) -> Outcome:
         except PliantError as error:
             return Outcome(seed, FAILED, f"{kind}: {error}")
         for point, one, other in zip(points, found, wanted, strict=True):
+            if one is None or other is None:
+                if one is not other:
+                    return Outcome(seed, WRONG, f"{kind} at {point}: {one} instead of {other}")
+                continue
             worst = max(abs(x - y) / (1.0 + abs(y)) for x, y in zip(one, other, strict=True))
             if not worst < 1e-9:
                 return Outcome(seed, WRONG, f"{kind} at {point}: {one} instead of {other}")

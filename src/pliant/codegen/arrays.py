@@ -40,6 +40,7 @@ HOMOTOPY = of_instance("homotopy")
 RELATION = of_instance("relation", ValueKind.INTEGER)
 MEMORY, BEFORE = of_instance("d"), of_instance("b")
 KEPT, TICK, INITIAL = of_instance("kept"), of_instance("tick"), of_instance("initial")
+TERMINAL = of_instance("terminal")
 EXTENT, SLACK = of_instance("extent"), of_instance("slack")
 ERROR = of_instance("error", ValueKind.INTEGER)
 

@@ -202,7 +202,7 @@ ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const p
 """
 
 SHOWN_INDEX = """            static const int8_t has_value[] = {@shown};
-            m->index_said[0] = 0;
+            m->value_said[0] = 0;
             if (has_value[k])
-                snprintf(m->index_said, sizeof m->index_said, "%s: it is %.0f", message[m->error], (double)shown[k]);
+                snprintf(m->value_said, sizeof m->value_said, "%s: it is %.0f", message[m->error], (double)shown[k]);
 """

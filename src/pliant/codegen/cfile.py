@@ -156,8 +156,8 @@ class File:
             Field(T_GUESS, None, "time of the guess"),
             Field(ERROR, None, "number of a message, 0: none"),
         ]
-        if any(one.index >= 0 for one in self.e.checks):
-            fields.append(Field(of_instance("index_said", ValueKind.TEXT), 400, "the message of an index outside"))
+        if self._tells_values():
+            fields.append(Field(of_instance("value_said", ValueKind.TEXT), 400, "the message of a value outside"))
         layout = self.c.layout
         lines = [*layout.members(fields), *(layout.member(one, 17) for one in last if one.size != 0)]
         return layout.instance_type(lines)
@@ -295,14 +295,21 @@ class File:
             + "    return PL_OK;\n}\n"
         )
 
-    def _index_said(self) -> str:
-        """The text of an index that is outside has its value."""
-        if not any(one.index >= 0 for one in self.e.checks):
+    def _tells_values(self) -> bool:
+        """Are there messages of values outside of their ranges, which tell the value?"""
+        actions = (one for one in self.s.events.actions if one.kind == "fail")
+        return any(one.index >= 0 for one in self.e.checks) or any(one.value >= 0 for one in actions)
+
+    def _value_said(self) -> str:
+        """The text of a value that is outside has the value."""
+        if not self._tells_values():
             return ""
+        own, events = "((model *)self)", self.s.events
         first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
-        own = "((model *)self)"
-        asserted = f"{own}->error >= {first} && {own}->error < {first + len(self.e.checks)}"
-        return f"    if ({asserted} && {own}->index_said[0]) return {own}->index_said;\n"
+        acting = self.n_messages + 2 * len(events.memories)
+        ranges = ((first, first + len(self.e.checks)), (acting, acting + len(events.actions)))
+        is_one = " || ".join(f"({own}->error >= {a} && {own}->error < {b})" for a, b in ranges if b > a)
+        return f"    if (({is_one}) && {own}->value_said[0]) return {own}->value_said;\n"
 
     def _forgets(self) -> str:
         return "    m->foreign_failed = 0;\n" if self.c.foreign.calls else ""
@@ -320,7 +327,7 @@ class File:
 
         first = self.e.first_values
         restless = f"    if (((model *)self)->error == {self.n_messages - 1}) return ((model *)self)->said;\n"
-        said = self.c.foreign.said() + (restless if self.s.relations else "") + self._index_said()
+        said = self.c.foreign.said() + (restless if self.s.relations else "") + self._value_said()
         ends = self.c.foreign.ends()
         words = {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional"), "@said": said, "@ends": ends}
         forgets, last = self._forgets(), self.c.foreign.verdict(len(p.x), "f")
@@ -471,6 +478,7 @@ class File:
             ("PL_MODEL_LINEAR", linear),
             ("PL_MODEL_AUTONOMOUS", self._autonomous()),
             ("PL_MODEL_SETTLES", bool(self.s.relations or self.s.events)),
+            ("PL_MODEL_ENDS", self.s.events.terminal >= 0),
         )
         flags = [flag for flag, on in known if on]
         fields += [f".flags = {' | '.join(flags) or '0'}", ".memory_size = sizeof(model)", ".open = open_model"]

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pliant.codegen.arrays import BEFORE, INITIAL, KEPT, MEMORY, TICK, VALUE, of_instance
+from pliant.codegen.arrays import BEFORE, INITIAL, KEPT, MEMORY, TERMINAL, TICK, VALUE, of_instance
 from pliant.codegen.c_text import c_place
 from pliant.codegen.modes import defined, flag_array, mode_fields, read_by_f, relation_data
 from pliant.codegen.places import Argument, Field, Number, Source, ValueKind, number
 from pliant.codegen.plan import Target
 from pliant.codegen.program import reset_place
-from pliant.ir import Kind
+from pliant.expr.build import reachable
+from pliant.expr.circles import circle_of, in_loops
+from pliant.ir import Kind, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
 
 ENDLESS = "events trigger each other without end"
+MOST_NAMED = 500  # memories, for which circles are looked for
 
 
 def hybrid_places(emitter: Emitter) -> dict[int, Source]:
@@ -36,6 +39,8 @@ def hybrid_places(emitter: Emitter) -> dict[int, Source]:
     places |= {one.tick: TICK.at(k) for k, one in enumerate(events.clocks)}
     if events.initial >= 0:
         places[events.initial] = INITIAL.at()
+    if events.terminal >= 0:
+        places[events.terminal] = TERMINAL.at()
     return places
 
 
@@ -53,6 +58,7 @@ def hybrid_fields(emitter: Emitter) -> list[Field]:
         Field(TICK, clocks, "clocks that tick in this round of an event"),
         Field(of_instance("ticks"), clocks, "ticks since the first"),
         Field(INITIAL, None, "1: the first round at the start"),
+        Field(TERMINAL, None, "1: the run ends"),
         Field(of_instance("chosen"), n, "values before the first event that were given"),
         Field(of_instance("given", ValueKind.FLAG), n, "1: such a value was given"),
         Field(of_instance("quiet", ValueKind.INTEGER), None, "1: start values are searched, nothing acts yet"),
@@ -77,16 +83,20 @@ def write_functions(emitter: Emitter) -> None:
     for k, one in enumerate(events.actions):
         if one.kind == "reset":
             actions.append((VALUE.at(2 * k + 1), reset_place(emitter.program, one)[1]))
+        elif one.value >= 0:
+            actions.append((VALUE.at(2 * k + 1), one.value))
     emitter.function("action_values", emitter.plan([actions]), [Argument("value")])
 
 
 def messages(emitter: Emitter) -> list[str]:
     """Texts of what can go wrong at events: two per memory, one per action; of endless rounds."""
     events, out = emitter.s.events, []
+    circles = _circles(emitter)
     for memory in events.memories:
         name = _told(emitter, memory.variable)
         place = f" ({c_place(memory.span)})" if memory.span else ""
-        out.append(f"at an event {name}{place} does not converge: it depends on itself without pre(...)")
+        around = circles.get(memory.variable, "it depends on itself without pre(...)")
+        out.append(f"at an event {name}{place} does not converge: {around}")
         out.append(f"at an event {name}{place} is not a number")
     for action in events.actions:
         place = f" ({c_place(action.span)})" if action.span else ""
@@ -97,7 +107,44 @@ def messages(emitter: Emitter) -> list[str]:
     for memory in events.memories:
         place = f" ({c_place(memory.span)})" if memory.span else ""
         out.append(f"{ENDLESS}: {_told(emitter, memory.variable)}{place} changes in every round")
-    return [*out, ENDLESS] if events else []
+    whole = []
+    for memory in events.memories:
+        place = f" ({c_place(memory.span)})" if memory.span else ""
+        name = _told(emitter, memory.variable)
+        whole.append(f"at an event the Integer {name}{place} leaves -2^53 to 2^53, where whole numbers are exact")
+    return [*out, ENDLESS, *(whole if _integers(emitter) else ())] if events else []
+
+
+def _circles(emitter: Emitter) -> dict[int, str]:
+    """Of memories that depend on each other's new values, and on their own so: which these are."""
+    memories, g, relations = emitter.s.events.memories, emitter.g, emitter.s.relations
+    if len(memories) > MOST_NAMED:
+        return {}
+    known = {one.variable for one in memories}
+    reads: dict[int, set[int]] = {}
+    for memory in memories:
+        under, open_now = set(reachable(g, [memory.expression])), [memory.expression]
+        while open_now:  # what relations compare belongs to it
+            inside = {g.nodes[i][1] for e in open_now for i in reachable(g, [e]) if g.nodes[i][0] == Op.REL}
+            sides = [e for k in inside for e in (relations[k].lhs, relations[k].rhs)]
+            open_now = [e for e in sides if e not in under]
+            under.update(reachable(g, open_now))
+        reads[memory.variable] = {g.nodes[i][1] for i in under if g.nodes[i][0] == Op.VAR} & known
+    among = in_loops(reads)
+    reads = {v: own & among for v, own in reads.items() if v in among}
+    found: dict[int, str] = {}
+    for v in among:
+        circle = circle_of(v, reads)
+        names = [_told(emitter, w) for w in circle[:6]] + (["..."] if len(circle) > 6 else [])
+        if len(circle) > 1:
+            found[v] = f"{', '.join(names)} depend on each other's new values, without pre(...)"
+    return found
+
+
+def _integers(emitter: Emitter) -> list[bool]:
+    """Which memories are Integers; none where there are none."""
+    found = [emitter.variables[one.variable].type == "integer" for one in emitter.s.events.memories]
+    return found if any(found) else []
 
 
 def _told(emitter: Emitter, v: int) -> str:
@@ -116,14 +163,23 @@ def events_text(emitter: Emitter, first_message: int) -> str:
         conditions = [emitter.variables[one.variable].is_condition for one in events.memories]
         lines.append(flag_array("memory_in_f", in_f, "f reads it"))
         lines.append(flag_array("memory_condition", conditions, "the condition of a when-clause"))
+        integers = _integers(emitter)
+        if integers:
+            lines.append(flag_array("memory_integer", integers, "an Integer"))
+        words["HAS_INTEGERS"] = int(bool(integers))
         for name in ("first", "numerator", "denominator"):
             numbers = ", ".join(number(float(getattr(one, name))) for one in events.clocks)
             lines.append(f"static const pl_real clock_{name}[] = {{{numbers or '1.0'}}};")
         kinds = ", ".join(str(("reset", "stop", "fail").index(one.kind)) for one in events.actions)
         places = [reset_place(emitter.program, one)[0] if one.kind == "reset" else -1 for one in events.actions]
         lines.append(f"static const int8_t action_kind[] = {{{kinds or '0'}}}; /* 0: reset, 1: stop, 2: fail */")
+        shown = [one.kind == "fail" and one.value >= 0 for one in events.actions]
+        if any(shown):
+            lines.append(flag_array("action_shown", shown, "the message tells a value"))
         lines.append(f"static const int action_place[] = {{{', '.join(map(str, places)) or '0'}}};")
         words |= {"N_KEPT": len(events.kept), "N_CLOCKS": len(events.clocks), "N_ACTIONS": len(events.actions)}
         words |= {"MEMORY_ERROR": first_message, "INITIAL_IN_F": int(events.initial in variables)}
+        words["TERMINAL_IN_F"] = int(events.terminal in variables)
+        words["VALUES_SAID"] = int(any(shown))
     words["N_MEMORIES"] = len(events.memories)
     return "\n".join([*lines, defined(words), '#include "pliant_events.h"\n'])

@@ -219,7 +219,7 @@ class _Wrapper:
         if of.base == "real":
             return self._reals(one, first, place, n)
         if not of.shape and not one.is_output:
-            return f"(int)data->in[{first}]"
+            return f"pl_foreign_int(data->in[{first}])"
         self.before += self._copied(f"a{k}", "int", n, first)
         if one.is_output:
             self.after.append(f"    for (size_t i = 0; i < {n}; i++) data->out[{place} + i] = a{k}[i];")
@@ -228,7 +228,7 @@ class _Wrapper:
     def _copied(self, name: str, kind: str, n: int, first: int) -> list[str]:
         return [
             f"    {kind} *{name} = pl_foreign_room({max(n, 1)} * sizeof({kind}));",
-            f"    for (size_t i = 0; i < {n}; i++) {name}[i] = ({kind})data->in[{first} + i];",
+            f"    for (size_t i = 0; i < {n}; i++) {name}[i] = {_cast(kind)}(data->in[{first} + i]);",
         ]
 
     def _reals(self, one: ForeignArgument, first: int, place: int, n: int) -> str:
@@ -247,7 +247,7 @@ class _Wrapper:
             f"    {kind} *{name} = pl_foreign_room({max(n, 1)} * sizeof({kind}));",
             f"    for (size_t i = 0; i < {rows}; i++)",
             f"        for (size_t j = 0; j < {columns}; j++)",
-            f"            {name}[j * {rows} + i] = ({kind})data->in[{first} + i * {columns} + j];",
+            f"            {name}[j * {rows} + i] = {_cast(kind)}(data->in[{first} + i * {columns} + j]);",
         ]
         if one.is_output:
             self.after += [
@@ -309,10 +309,11 @@ class _Wrapper:
             elif one.shape:
                 n, kind = count(one), _C_TYPE[one.base]
                 first = f"(({kind} *){here})"
-                self.before.append(f"    for (size_t i = 0; i < {n}; i++) {first}[i] = ({kind})data->in[{self.n} + i];")
+                taken = f"{_cast(kind)}(data->in[{self.n} + i])"
+                self.before.append(f"    for (size_t i = 0; i < {n}; i++) {first}[i] = {taken};")
                 self.n += n
             else:
-                self.before.append(f"    {here} = ({_C_TYPE[one.base]})data->in[{self.n}];")
+                self.before.append(f"    {here} = {_cast(_C_TYPE[one.base])}(data->in[{self.n}]);")
                 self.n += 1
 
     def _unpacked(self, of: ForeignType, name: str, place: int) -> list[str]:
@@ -335,3 +336,8 @@ class _Wrapper:
                 lines.append(f"    data->out[{place}] = {here};")
             place += count(one)
         return lines
+
+
+def _cast(kind: str) -> str:
+    """How a number becomes an argument: numbers that are no `int` are errors."""
+    return "pl_foreign_int" if kind == "int" else f"({kind})"

@@ -78,6 +78,8 @@ class Happenings:
         self.words = {clock.tick: f"at ticks of clock {k}" for k, clock in enumerate(events.clocks, 1)}
         if events.initial >= 0:
             self.words[events.initial] = "at the start"
+        if events.terminal >= 0:
+            self.words[events.terminal] = "at the end of the run"
         named = []
         for memory in events.memories:
             variable = self.variables[memory.variable]

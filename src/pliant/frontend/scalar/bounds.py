@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pliant.expr.build import binary, const, logical_and, logical_not, logical_or, value_of
 from pliant.expr.evaluate import expand_relations
 from pliant.frontend.flat.expressions import FlatIndex, LocalRef, VariableRef
 from pliant.frontend.flat.types import BaseType
-from pliant.ir import Check, Op
+from pliant.ir import Check, Op, Span
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
 
 
 EVENTS = object()  # where a when-clause of an algorithm section acts: its conditions say so
-
-
-@dataclass(frozen=True)
-class Flaw:
-    """In a loop that stays one: whether a turn has an index outside, and what is said then."""
-
-    outside: int
-    check: Check
 
 
 class IndexBounds:
@@ -46,7 +38,6 @@ class IndexBounds:
         self.is_off = False
         self.base = (0, 0)  # conditions around that are none of what is evaluated
         self.lives: list[int] = []  # whether the statement is reached
-        self.flaws: list[list[Flaw]] = []
 
     # ------------------------------------------------------------------------------------------------- where
 
@@ -91,16 +82,13 @@ class IndexBounds:
                 self.lives.pop()
 
     @contextmanager
-    def in_loop(self) -> Iterator[list[Flaw]]:
-        """The turns of a loop that stays one."""
-        found: list[Flaw] = []
+    def in_turn(self) -> Iterator[None]:
+        """In the turns of a loop that stays one nothing around it counts."""
         before = self.base, self.lives
         self.base, self.lives = (len(self.run.conditions), self.run.guarded), []
-        self.flaws.append(found)
         try:
-            yield found
+            yield
         finally:
-            self.flaws.pop()
             self.base, self.lives = before
 
     # ------------------------------------------------------------------------------------------------ checks
@@ -108,35 +96,41 @@ class IndexBounds:
     def demand(self, index: int, size: int, number: int, axis: int) -> None:
         """The index of a dimension has to be from 1 to its size."""
         node, tape = self.run.nodes[number], self.run.tape
-        if self.is_off or (self.calls.building and self.calls.routines.demands is None) or self._is_inside(index, size):
+        if self._is_aside() or self._is_inside(index, size):
             return
         of = tape.types[node.subscripts[axis]] if isinstance(node, FlatIndex) and axis < len(node.subscripts) else None
         if of is not None and of.base in (BaseType.ENUMERATION, BaseType.BOOLEAN):
             return
+        self.between(index, (1, size), self._text(number, size, axis), tape.spans[number])
+
+    def enumerated(self, e: int, size: int, name: str, span: Span | None) -> None:
+        """E(e) has to be one of the values of E."""
+        if not self._is_aside() and not self._is_inside(e, size):
+            self.between(e, (1, size), f"the number of a value of `{name}` is outside of 1 to {size}", span)
+
+    def _is_aside(self) -> bool:
+        """What is evaluated now is looked at only, or is the body of a function that says nothing."""
+        return self.is_off or (bool(self.calls.building) and self.calls.routines.demands is None)
+
+    def between(self, e: int, ends: tuple[float, float], text: str, span: Span | None) -> None:
+        """A value has to be between two numbers where the expression is reached; the message tells it."""
         g = self.g
-        low, high = binary(g, Op.LE, const(g, 1), index), binary(g, Op.LE, index, const(g, size))
-        text, span = self._text(number, size, axis), tape.spans[number]
-        self._emit(Check(logical_and(g, low, high), text, True, span, True, index))
+        low, high = binary(g, Op.LE, const(g, ends[0]), e), binary(g, Op.LE, e, const(g, ends[1]))
+        self.emit(Check(logical_and(g, low, high), text, True, span, True, e))
 
     def broken(self, text: str, number: int) -> None:
         """An index that is known lies outside: the place may not be reached."""
-        self._emit(Check(const(self.g, 0.0), text, True, self.run.tape.spans[number], True))
+        self.emit(Check(const(self.g, 0.0), text, True, self.run.tape.spans[number], True))
 
-    def ended(self, flaws: list[tuple[int, Check]]) -> None:
-        """Behind a loop that stays one: whether some turn had an index outside."""
-        for outside, check in flaws:
-            self._emit(replace(check, condition=logical_not(self.g, outside), index=-1))
-
-    def _emit(self, check: Check) -> None:
+    def emit(self, check: Check) -> None:
+        """What must hold where the expression is reached: of the model, or of the function or loop that is made."""
         reached = self._reached()
         if reached is None or value_of(self.g, reached) == 0.0:
             return
         check = replace(check, condition=logical_or(self.g, logical_not(self.g, reached), check.condition))
         if value_of(self.g, check.condition):
             return
-        if self.flaws:
-            self.flaws[-1].append(Flaw(logical_not(self.g, check.condition), check))
-        elif not self.calls.routines.asserted(check):
+        if not self.calls.routines.asserted(check):
             self.keep(check)
 
     def keep(self, check: Check) -> None:

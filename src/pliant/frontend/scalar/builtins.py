@@ -125,11 +125,12 @@ class Builtins:
         most = const(g, float(len(kind.literals)))
         holds = logical_and(g, binary(g, Op.LE, const(g, 1.0), e), binary(g, Op.LE, e, most))
         known = value_of(g, holds)
-        text = f"the number of a value of `{kind.name}` is outside 1..{len(kind.literals)}"
+        text = f"the number of a value of `{kind.name}` is outside of 1 to {len(kind.literals)}"
         if known == 0.0 and not self.run.guarded:
             raise ModelError(text, hint="change the number", rule="4.9.5.3")
         if known is None:
-            self.run.must(holds, text, self.run.tape.spans[number])
+            assert self.run.bounds is not None
+            self.run.bounds.enumerated(e, len(kind.literals), kind.name, self.run.tape.spans[number])
         return e
 
     def _whole(self, number: int, args: Args) -> tuple[Callable[[int], int], bool]:

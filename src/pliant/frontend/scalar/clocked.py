@@ -38,17 +38,6 @@ CLOSE = 1e-12  # steps of Newton's iteration below are none,
 SMALL = 0.01  # ... of numbers that are not smaller than this
 
 
-def in_loops(reads: Mapping[int, Iterable[int]]) -> set[int]:
-    """Variables on a path from loop to loop, where each reads others; those in loops are among them."""
-    left = {v: {w for w in own if w in reads} for v, own in reads.items()}
-    while True:
-        read = {w for own in left.values() for w in own}
-        ends = {v for v, own in left.items() if not own or v not in read}
-        if not ends:
-            return set(left)
-        left = {v: own - ends for v, own in left.items() if v not in ends}
-
-
 def between(reads: Mapping[int, Iterable[int]], roots: Iterable[int], is_end: Callable[[int], bool]) -> set[int]:
     """Variables that roots read, through others or not, and that read an end so: what stands between the two."""
     below: list[int] = []

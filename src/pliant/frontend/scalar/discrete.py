@@ -1,9 +1,9 @@
 """Discrete variables: what an expression gets that reads one.
 
 A discrete variable that is an ordinary function of other values (``b = x > 1``) is replaced by its expression. One
-that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``, or
-part of a loop of discrete variables. What pliant cannot run (delay, terminal, clocks of other kinds) becomes a symbol,
-too, with a refusal; it counts where an equation or an event reads it.
+that has a memory is a symbol that events set (events.py): set in a when-clause or by a clock, read as ``pre(...)``,
+part of a loop of discrete variables, or an Integer that may grow without end (large_integers.py). What pliant cannot
+run (clocks of other kinds) becomes a symbol, too, with a refusal; it counts where an equation or an event reads it.
 """
 
 from __future__ import annotations
@@ -27,14 +27,11 @@ from pliant.frontend.flat.types import Variability
 from pliant.frontend.scalar.assigned import SetByEquations
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.large_integers import LargeIntegers
 from pliant.frontend.scalar.pipes import Pipes
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, is_parameter
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
 from pliant.ir import Clock, Equation, Function, Kept, Kind, Op, Refusal, Span, Variable
-
-_REFUSED = {
-    "terminal": "terminal() is not supported",
-}
 
 
 class Discretes:
@@ -49,7 +46,7 @@ class Discretes:
         self.functions: list[Function] = []  # those that are kept as calls
         self.clocks: dict[int, Clock] = {}
         self.ticks: dict[int, int] = {}  # clocks of conditions -> nodes that are true where they tick
-        self.initial = -1
+        self.initial = self.terminal = -1
         self.values: dict[int, Value] = {}
         self.before_nodes: dict[int, Value] = {}
         self.dropped: set[int] = set()
@@ -85,8 +82,9 @@ class Discretes:
                     of = self.nodes[number]
                     if isinstance(of, VariableRef) and is_discrete(self.flat.variables[of.variable]):
                         self.memory.add(of.variable)
+        grows = LargeIntegers(self.run.tape)
         for position in self.assigned:
-            if self.evaluation_order(position) is None:
+            if grows(position, self.assigned[position]) or self.evaluation_order(position) is None:
                 self.memory.add(position)
         for position in sorted(self.memory):
             if not self.symbols.is_text(position):
@@ -253,12 +251,13 @@ class Discretes:
             return self._changed(name, node.operands[0])
         if name == "initial":
             return self.is_initial()
+        if name == "terminal":
+            return self.is_terminal()
         if name == "delay":
             return self._delay(node, span)
         if name == "spatialDistribution":
             return Arr((2,), list(self.pipes.outlets([self.run.value(e) for e in node.operands], span)))
-        shown = f"{name}()"
-        return self.refused(shown, _REFUSED.get(name, f"`{name}` is not supported"), span)
+        return self.refused(f"{name}()", f"`{name}` is not supported", span)
 
     def _delay(self, node: FlatBuiltin, span: Span | None) -> Value:
         """delay(expr, T[, longest]): what it was at time - T; the longest delay is T itself where it is constant."""
@@ -316,7 +315,9 @@ class Discretes:
         if kind in (Kind.DERIVATIVE, Kind.INPUT):
             raise NotSupportedError(
                 f"the derivative of an expression over `{self.symbols.variables[number].name}` is not supported",
-                hint="introduce a variable: `v = expression`",
+                hint="give the derivative by an input of its own, or let the input pass a filter, der(s) = (u - s)/T"
+                if kind == Kind.INPUT
+                else "introduce a variable: `v = expression`",
             )
         return const(self.g, 0.0)  # between events
 
@@ -372,6 +373,13 @@ class Discretes:
             node = self.new_symbol("initial()", Kind.BEFORE, None, "boolean")
             self.initial = self.g.nodes[node][1]
         return var(self.g, self.initial)
+
+    def is_terminal(self) -> int:
+        """The node of terminal(), which holds from the last event of a run on."""
+        if self.terminal < 0:
+            node = self.new_symbol("terminal()", Kind.BEFORE, None, "boolean")
+            self.terminal = self.g.nodes[node][1]
+        return var(self.g, self.terminal)
 
     def tick(self, which: int, span: Span | None) -> int:
         """True at the instants of a clock."""

@@ -45,6 +45,7 @@ from pliant.expr.build import (
     var,
     variables_of,
 )
+from pliant.expr.circles import in_loops
 from pliant.expr.evaluate import expand_relations
 from pliant.expr.signed import signed_variable, with_sign
 from pliant.frontend.flat.expressions import (
@@ -68,11 +69,11 @@ from pliant.frontend.flat.model import (
     FlatVariable,
 )
 from pliant.frontend.flat.types import BaseType, Variability
-from pliant.frontend.scalar.clocked import between, eliminated, in_loops
+from pliant.frontend.scalar.clocked import between, eliminated
 from pliant.frontend.scalar.discrete import Discretes
 from pliant.frontend.scalar.frames import EventFrame, framed
 from pliant.frontend.scalar.values import Rec, Value, scalars
-from pliant.ir import FLOOR_ROUNDING, Action, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+from pliant.ir import FLOOR_ROUNDING, Action, Check, Events, Kind, Memory, Op, Refusal, Span, StateSelect
 
 _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
 
@@ -141,7 +142,7 @@ class EventBuilder:
         """The same with what was added since: variables that no equation reads may need memories, too."""
         memories = (*events.memories, *self.memories[len(events.memories) :])
         clocks = tuple(self.d.clocks.values())
-        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial)
+        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial, self.d.terminal)
 
     # ------------------------------------------------------------------------------------- assignments
 
@@ -519,9 +520,6 @@ class EventBuilder:
 
     def action(self, item: FlatItem, under: tuple[EventFrame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
-        at_end = any(self._reads_terminal(frame.condition) for frame in under if frame.is_when)
-        if at_end and not isinstance(item, FlatReinit):
-            return  # nothing that the run depends on
         assert self.run.bounds is not None
         with self.run.bounds.within(_How(under, item.span)):
             self.act(item, self._active(under))
@@ -532,6 +530,12 @@ class EventBuilder:
             return
         with self.run.impure.reached_where(lambda: active):
             self._acts(item, active)
+
+    def fails(self, check: Check) -> None:
+        """What must hold at events, where its condition says that it is reached."""
+        if check.is_error:
+            active = logical_not(self.g, check.condition)
+            self.actions.append(Action("fail", active, message=check.message, span=check.span, is_index=check.is_index))
 
     def _acts(self, item: FlatItem, active: int) -> None:
         if isinstance(item, FlatReinit):
@@ -560,7 +564,9 @@ class EventBuilder:
                 active = self.d.tick(where, check.span)
             outside = logical_not(self.g, self.run.bounds.finished(check).condition)
             active = logical_and(self.g, active, outside)
-            self.actions.append(Action("fail", active, message=check.message, span=check.span, is_index=True))
+            self.actions.append(
+                Action("fail", active, value=check.index, message=check.message, span=check.span, is_index=True)
+            )
 
     def _reads_terminal(self, which: int) -> bool:
         numbers = () if which == NONE else self.run.tape.reachable([which])

@@ -11,7 +11,7 @@ are called (foreign.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import count, pairwise
@@ -20,18 +20,19 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, reachable, substitute, value_of
 from pliant.expr.differentiate import TimeDerivative
 from pliant.frontend.flat.expressions import LocalRef
-from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatFor, FlatWhile, PartialRule
+from pliant.frontend.flat.model import DerivativeRule, FlatAssert, FlatFor, FlatItem, FlatWhile, PartialRule
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN
 from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.foreign import ForeignCalls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.inverses import inverses_of
+from pliant.frontend.scalar.loops import run_as_loop
 from pliant.frontend.scalar.routines import Demand, Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.unassigned import check_assigned
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, scalars
-from pliant.ir import LOOP_TURNS, Check, Function, Op, Span
+from pliant.ir import Check, Function, Op
 
 MAX_DEPTH = 60
 OPEN_DEPTH = 20  # calls inside each other, of a recursion whose end depends on what moves
@@ -58,10 +59,12 @@ class _Body(BodyRunner):
         """Decided now, or while simulating."""
         self.calls.assertion(item, self.name, self.live)
 
-    @property
-    def makes_loops(self) -> bool:  # type: ignore[override]
+    def as_loop(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> bool:
         """In functions that stay functions."""
-        return self.calls.routines.demands is not None
+        if self.calls.routines.demands is None:
+            return False
+        with self.run.impure.tried():
+            return run_as_loop(self, goes_on, body, item)
 
     def symbol(self) -> int:
         """A new one."""
@@ -71,13 +74,12 @@ class _Body(BodyRunner):
         """What is demanded in there."""
         return self.calls.routines.inside_loop()
 
-    def loop_holds(self, check: Check) -> None:
-        """A demand of the function."""
-        self.calls.routines.demand(Demand(check))
-
-    def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
-        """A demand of the function."""
-        self.ended(condition, item, LOOP_TURNS)
+    def demand(self, check: Check) -> None:
+        """Of the function."""
+        if check.is_index:
+            self.bounds.emit(check)
+        else:
+            self.calls.routines.demand(Demand(check))
 
     def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
         """A check of the model, where the arguments are its variables."""
@@ -299,14 +301,6 @@ class Calls:
         elif item.is_error:
             message = run.value(item.message)
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
-
-    def must(self, condition: int, text: str, span: Span | None) -> None:
-        """A condition of what is evaluated now, where it is reached; not of a body that is being made, nor in when."""
-        reached, clause = self.run.reached(), self.run.impure.clause
-        in_when = self.run.acting or (clause is not None and value_of(self.g, clause()) is None)
-        if self.building or reached is None or in_when:
-            return
-        self.checks.append(Check(logical_or(self.g, logical_not(self.g, reached), condition), text, True, span))
 
     # -------------------------------------------------------------------------- calls that stay as they are
 

@@ -49,7 +49,6 @@ class Interpreter:
         self.builtin: Callable[[str, int, list[Value]], Value]
         self.numeric: Callable[[int, str], float]
         self.bounds: IndexBounds | None = None  # what must hold of indices
-        self.must: Callable[[int, str, Span | None], None]  # a condition that holds where it is asked for
         self.relations: list[Relation] = []
         self.relation_numbers: dict[tuple[int, int, bool], int] = {}
         self.acting = False  # True: in the statements of a when-clause

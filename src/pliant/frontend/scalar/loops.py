@@ -2,7 +2,7 @@
 
 The state of a loop is what its body assigns, whether a `break` or `return` has happened, and the number of the turn.
 One turn is run on symbols in the place of the state; what does not depend on them is computed before the loop. Of each
-assertion in it the state keeps whether it has held so far.
+assertion in it, and of each index, the state keeps whether it has held so far.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from pliant.expr.build import (
 from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import FlatAssign, FlatFor, FlatItem, FlatWhile, walk
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
-from pliant.ir import PLAIN, Check, Graph, Op, Routine
+from pliant.ir import LOOP_TURNS, PLAIN, Check, Graph, Op, Routine
 
 if TYPE_CHECKING:
-    from pliant.frontend.scalar.bounds import Flaw
     from pliant.frontend.scalar.statements import BodyRunner
 
 FIRST_SYMBOL = 1_000_000  # numbers of symbols of states, far above those of arguments
@@ -115,7 +114,7 @@ def run_as_loop(
         condition = logical_and(g, goes_on(symbols[0]), runner.live)
         runner.broken = runner.returned = runner.path = const(g, 0.0)
         runner.path = const(g, 1.0)
-        with runner.inside_loop() as checks, runner.bounds.in_loop() as flaws:
+        with runner.inside_loop() as checks:
             runner.items(body)
         after = [add(g, symbols[0], const(g, 1.0)), runner.broken, runner.returned]
         for k, value in zip(places, values, strict=True):
@@ -123,8 +122,9 @@ def run_as_loop(
                 return False
             after += scalars(runner.store[k])
         if runner.traces:
-            after.append(add(g, symbols[n], _jumps(g, [condition, *after], symbols[0])))
-        after += _remembered(runner, checks, flaws, symbols, initial)
+            after.append(add(g, symbols[n], _jumps(g, [condition, *after], symbols[0], runner.inner_jumps)))
+            runner.inner_jumps = ()
+        after += _remembered(runner, checks, symbols, initial)
         if runner.run.impure.last != last:
             return False  # each turn is a call of its own
     except (ModelError, NotSupportedError):
@@ -149,33 +149,33 @@ def run_as_loop(
     for k, value in zip(places, values, strict=True):
         runner.store[k] = like(value, rest)
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
-    behind = results[n + runner.traces :]
-    for check, has_held in zip(checks, behind, strict=False):
-        runner.loop_holds(replace(check, condition=has_held))
-    runner.bounds.ended([(e, flaw.check) for e, flaw in zip(behind[len(checks) :], flaws, strict=True)])
-    runner.loop_ended(ended, item)
+    for check, has_held in zip(checks, results[n + runner.traces :], strict=True):
+        runner.demand(replace(check, condition=has_held, index=-1))
+    runner.ended(ended, item, LOOP_TURNS)
     if runner.traces:
         runner.traced(results[n], [*initial, *given], item)
     return True
 
 
-def _remembered(
-    runner: BodyRunner, checks: Sequence[Check], flaws: Sequence[Flaw], symbols: list[int], initial: list[int]
-) -> list[int]:
+def _remembered(runner: BodyRunner, checks: Sequence[Check], symbols: list[int], initial: list[int]) -> list[int]:
     """Parts of the state for what must hold in every turn, assertions and indices: what a turn makes of them."""
     g = runner.g
-    new = [g.intern((Op.ARG, runner.symbol())) for _ in (*checks, *flaws)]
+    new = [g.intern((Op.ARG, runner.symbol())) for _ in checks]
     symbols += new
-    initial += [const(g, 1.0)] * len(checks) + [const(g, 0.0)] * len(flaws)
-    held, flawed = new[: len(checks)], new[len(checks) :]
-    outside = [logical_or(g, one, flaw.outside) for one, flaw in zip(flawed, flaws, strict=True)]
-    return [*_still(g, checks, held), *outside]
+    initial += [const(g, 1.0)] * len(checks)
+    return _still(g, checks, new)
 
 
-def _jumps(g: Graph, roots: list[int], turn: int) -> int:
-    """What changes where something jumps in one turn: relations that hold and whole numbers, with weights."""
+def _jumps(g: Graph, roots: list[int], turn: int, inner: Sequence[int]) -> int:
+    """What changes where something jumps in one turn: relations that hold and whole numbers, with weights.
+
+    ``inner``: the same of the loops in this turn.
+    """
     found = const(g, 0.0)
     weight = 1.0
+    for e in inner:
+        found = add(g, found, mul(g, const(g, weight), e))
+        weight += 2.0
     for i in reachable(g, roots):
         if g.nodes[i][0] in (Op.LT, Op.LE, Op.FLOOR, Op.CEIL):
             one = choose(g, i, const(g, weight), const(g, 0.0)) if g.nodes[i][0] in (Op.LT, Op.LE) else i

@@ -223,8 +223,10 @@ class Routines:
         self.demands = demands
         self.in_loops += 1
         found: list[Check] = []
+        assert run.bounds is not None
         try:
-            yield found
+            with run.bounds.in_turn():
+                yield found
             found += [one.check for one in demands]
         finally:
             run.guarded, run.conditions, self.demands = before

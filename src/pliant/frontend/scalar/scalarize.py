@@ -122,7 +122,6 @@ class _Builder:
         self.discretes.functions = self.calls.entries
         run.variable, run.special = self.discretes.variable, self.discretes.special
         run.call, run.default, run.numeric = self.calls, self.calls.local, self.symbols.numeric
-        run.must = self.calls.must
         run.builtin = Builtins(run, self.events.floor)
 
     def build(self) -> System:

@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
-from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
+from pliant.frontend.flat.expressions import VariableRef
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
-    FlatAssign,
-    FlatBranch,
     FlatFor,
     FlatInvoke,
     FlatItem,
@@ -39,7 +37,7 @@ from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_lon
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
 from pliant.frontend.scalar.tape import targets_of
 from pliant.frontend.scalar.values import Arr, Value, difference, scalars
-from pliant.ir import LOOP_TURNS, Check, Equation, Span
+from pliant.ir import Check, Equation, Span
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.discrete import Discretes
@@ -73,8 +71,6 @@ class SectionRunner(BodyRunner):
         results = []
         none = const(g, 1.0)
         for branch in item.branches:
-            if self._is_the_end(branch):
-                continue
             rises = events.rise(branch.condition, branch.span)
             active = logical_and(g, none, rises)
             self.in_when = self.run.acting = True
@@ -89,19 +85,24 @@ class SectionRunner(BodyRunner):
 
     # ---------------------------------------------------------------------------- loops whose ends are not known
 
-    def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
-        """A loop of the generated code where its statements can be those of a function."""
-        acts = (FlatAssert, FlatInvoke, FlatReinit, FlatTerminate, FlatWhen)
-        self.makes_loops = not any(isinstance(one, acts) for one in walk(body))
-        self.traces = not self.in_when
+    def as_loop(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> bool:
+        """Where its statements can be those of a function."""
+        if any(isinstance(one, (FlatInvoke, FlatReinit, FlatTerminate, FlatWhen)) for one in walk(body)):
+            return False
+        before = self.traces, self.inner_jumps
+        self.traces, self.inner_jumps = not self.in_when, ()
+        found: tuple[int, ...] = ()
         try:
-            if self.makes_loops:
-                with self.run.impure.tried(), paused_events(self.run):
-                    if run_as_loop(self, goes_on, body, item):
-                        return
+            with self.run.impure.tried(), paused_events(self.run):
+                is_loop = run_as_loop(self, goes_on, body, item)
+            found = self.inner_jumps if is_loop else ()
+            return is_loop
         finally:
-            self.makes_loops = self.traces = False
-        super()._open_turns(goes_on, body, item)
+            self.traces, self.inner_jumps = before[0], before[1] + found
+
+    def _many_turns(self, item: FlatFor) -> bool:
+        """Loops whose ends are known are written out, but in the turns of one that is not."""
+        return self.owner.calls.routines.in_loops > 0 and super()._many_turns(item)
 
     def not_called(self, item: FlatInvoke, error: NotSupportedError) -> None:
         """Nothing of the model depends on it."""
@@ -115,55 +116,49 @@ class SectionRunner(BodyRunner):
         """What functions that are called there demand."""
         return self.owner.calls.routines.inside_loop()
 
-    def loop_holds(self, check: Check) -> None:
-        """A check of the model; in a when-clause it would count at its events only."""
-        if not self.in_when:
-            reached = logical_and(self.g, self.path, self.live)
-            holds = logical_or(self.g, logical_not(self.g, reached), check.condition)
-            self.owner.checks.append(replace(check, condition=holds))
-
-    def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
-        """A check of the model."""
+    def demand(self, check: Check) -> None:
+        """Of the model, of its when-clause, or of the turn of the loop around."""
+        if check.is_index:
+            self.bounds.emit(check)
+            return
         reached = logical_and(self.g, self.path, self.live)
-        self.ended(logical_or(self.g, logical_not(self.g, reached), condition), item, LOOP_TURNS)
+        check = replace(check, condition=logical_or(self.g, logical_not(self.g, reached), check.condition))
+        if value_of(self.g, check.condition) or self.owner.calls.routines.asserted(check):
+            return
+        if self.in_when:
+            self.owner.events.fails(check)
+        else:
+            self.owner.checks.append(check)
 
     def traced(self, jumps: int, reads: list[int], item: FlatWhile | FlatFor) -> None:
         """Where something in a loop jumps there is an event, so that what changes at events only follows."""
-        if any(self.run.masks.of(e) & (TIME | UNKNOWN) for e in reads):
+        if self.owner.calls.routines.in_loops:
+            self.inner_jumps += (jumps,)
+        elif any(self.run.masks.of(e) & (TIME | UNKNOWN) for e in reads):
             self.owner.events.floor(jumps, item.span)
-
-    def _is_the_end(self, branch: FlatBranch) -> bool:
-        """What is done behind the last result is not done."""
-        node = self.run.nodes[branch.condition]
-        if not isinstance(node, FlatBuiltin) or node.name != "terminal":
-            return False
-        if any(isinstance(one, FlatAssign) for one in walk(branch.body)):
-            self.owner.d.symbols.notes.append(
-                f"{branch.span}: what is set at the end of the run, terminal(), is not set"
-            )
-        return True
 
     def check(self, item: FlatAssert) -> None:
         """Where the statement is reached its condition must hold."""
-        g = self.g
+        g, in_loop = self.g, self.owner.calls.routines.in_loops > 0
         reached = logical_and(g, self.path, self.live)
-        if self.in_when:
+        if self.in_when and not in_loop:
             self.owner.events.act(item, reached)
             return
         with paused_events(self.run):
-            holds = logical_or(g, logical_not(g, reached), self.run.scalar(item.condition))
+            condition = self.run.scalar(item.condition)
+        holds = logical_or(g, logical_not(g, reached), condition)
         known = value_of(g, holds)
         if known:
             return
         message = str(self.run.value(item.message))
-        if known is None:
-            self.owner.checks.append(Check(holds, message, item.is_error, item.span))
+        if known is None or in_loop:
+            self.demand(Check(condition, message, item.is_error, item.span))
         elif item.is_error:
             raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
 
     def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
-        """A check of the model."""
-        self.owner.checks.append(too_long(condition, item, self.name, turns))
+        """The same."""
+        self.demand(too_long(condition, item, self.name, turns))
 
     def action(self, item: FlatReinit | FlatTerminate) -> None:
         """reinit and terminate, where they are reached."""

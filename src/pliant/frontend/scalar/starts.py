@@ -114,6 +114,8 @@ class StartTaker:
         at_start = {var(g, clock.tick): const(g, 0.0) for clock in self.events.clocks}
         if self.events.initial >= 0:
             at_start[var(g, self.events.initial)] = const(g, 1.0)
+        if self.events.terminal >= 0:
+            at_start[var(g, self.events.terminal)] = const(g, 0.0)
         (first,) = substitute(g, [memory.expression], at_start)
         self.at_start[memory.variable] = first
         return first

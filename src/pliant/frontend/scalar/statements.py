@@ -40,7 +40,6 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.scalar import arrays
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.loops import run_as_loop
 from pliant.frontend.scalar.values import Arr, Rec, Value
 from pliant.ir import Check, Op
 
@@ -91,8 +90,12 @@ class BodyRunner:
         """What must hold while simulating: a loop has ended within the turns that were written out."""
         raise NotImplementedError
 
-    makes_loops = False  # loops may stay loops
-    traces = False  # such a loop has to say where something in it jumps
+    traces = False  # a loop that stays one has to say where something in it jumps
+    inner_jumps: tuple[int, ...] = ()  # what the loops in its turn say of that
+
+    def as_loop(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> bool:
+        """Make a loop of the generated code of it; False where it has to be written out."""
+        raise NotImplementedError
 
     def symbol(self) -> int:
         """Number of an argument that no function has."""
@@ -102,12 +105,8 @@ class BodyRunner:
         """Around the body of a loop that stays one; afterwards what has to hold in each turn."""
         raise NotImplementedError
 
-    def loop_holds(self, check: Check) -> None:
-        """What must hold behind such a loop: an assertion in all of its turns."""
-        raise NotImplementedError
-
-    def loop_ended(self, condition: int, item: FlatWhile | FlatFor) -> None:
-        """What must hold behind such a loop."""
+    def demand(self, check: Check) -> None:
+        """What must hold where the next statement is reached: an assertion or an index in all turns of such a loop."""
         raise NotImplementedError
 
     def traced(self, jumps: int, reads: list[int], item: FlatWhile | FlatFor) -> None:
@@ -184,7 +183,7 @@ class BodyRunner:
         """Make a loop of one that would be long if it were written out; False where it is not, or cannot be."""
         g, run, loop = self.g, self.run, item.loops[0]
         node = run.nodes[loop.range]
-        if not self.makes_loops or len(item.loops) > 1 or not isinstance(node, FlatRange):
+        if len(item.loops) > 1 or not isinstance(node, FlatRange):
             return False
         ends = [value_of(g, run.scalar(e)) for e in (node.start, node.stop)]
         step = 1.0 if node.step < 0 else value_of(g, run.scalar(node.step))
@@ -199,7 +198,7 @@ class BodyRunner:
             return binary(g, Op.LE, value, last) if step > 0 else binary(g, Op.LE, last, value)
 
         try:
-            return run_as_loop(self, goes_on, item.body, item)
+            return self.as_loop(goes_on, item.body, item)
         finally:
             run.points[loop.iterator] = saved
 
@@ -266,9 +265,8 @@ class BodyRunner:
     def _open_turns(self, goes_on: Callable[[int], int], body: tuple[FlatItem, ...], item: FlatWhile | FlatFor) -> None:
         """How often it runs is known while simulating: a loop of the generated code, or a limited number of turns."""
         run = self.run
-        with run.impure.tried():
-            if self.makes_loops and run_as_loop(self, goes_on, body, item):
-                return
+        if self.as_loop(goes_on, body, item):
+            return
         turns = max(LEAST_TURNS, min(OPEN_TURNS, MOST_TURNS // run.turns))
         run.turns *= turns
         try:

@@ -166,8 +166,9 @@ class Lowering(Algebra):
         g, events = self.g, self.s.events
         leaf = {g.intern((Op.TIME,)): var(g, self.clock)}
         leaf |= {var(g, one.before): var(g, one.variable) for one in events.memories}
-        if events.initial >= 0:
-            leaf[var(g, events.initial)] = self.zero
+        for v in (events.initial, events.terminal):
+            if v >= 0:
+                leaf[var(g, v)] = self.zero
         return leaf | {g.intern((Op.REL, k)): var(g, v) for k, v in enumerate(self.relations)}
 
     def rewrite(self, e: int, leaf: Mapping[int, int], memo: dict[int, int]) -> int:

@@ -158,6 +158,7 @@ class EventInfoStruct(Structure):
         ("again", c_int),
         ("crossed", c_int),
         ("unsolved", c_int),
+        ("ends", c_int),
         ("host", c_void_p),
         ("follow", c_void_p),
     )
@@ -321,6 +322,7 @@ class RunOptionsStruct(Structure):
         ("root_samples", c_int),
         ("restart_always", c_int),
         ("at_jump", c_int),
+        ("ends", c_int),
     )
 
 
@@ -378,6 +380,7 @@ class RunStruct(Structure):
         ("defer", c_double),
         ("held", c_int),
         ("t_rescued", c_double),
+        ("ending", c_int),
     )
 
 

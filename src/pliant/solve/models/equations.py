@@ -13,7 +13,7 @@ from pliant.codegen.program import Program
 from pliant.expr.build import variables_of
 from pliant.expr.evaluate import number_in
 from pliant.expr.signed import signed_variable
-from pliant.ir import Equation, Kind, Span, Variable
+from pliant.ir import Equation, Kind, Op, Span, Variable
 from pliant.solve.models.feedthrough import direct_inputs, held_by
 from pliant.solve.models.known import Known, Late, Names
 from pliant.solve.models.time_relations import driven_by_time
@@ -102,7 +102,9 @@ def _assertions(s: SortedSystem) -> dict[str, Span]:
     """Messages as the generated code has them (cfile.py, hybrid.py), and the places that they name in short."""
     found = [(one.words, one.span) for one in s.checks]
     found += [(one.words, one.span) for one in s.events.actions if one.kind == "fail"]
-    return {f"{words} ({c_place(span)})": span for words, span in found if span is not None}
+    placed = {f"{words} ({c_place(span)})": span for words, span in found if span is not None}
+    calls = (node[1] for node in s.system.graph.nodes if node[0] == Op.FOREIGN)
+    return placed | {f"the external function {one.name}": one.span for one in calls if one.span is not None}
 
 
 def names_from(generated: Generated, roots: tuple[str, ...]) -> Names:

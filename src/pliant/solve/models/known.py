@@ -85,12 +85,14 @@ class Known:
     has_memory: bool = False  # events set discrete variables or states
     has_past: bool = False  # f at a point may depend on the events and steps before
     has_checks: bool = False  # it asserts something
-    #: message of an assertion that fails, as the model gives it -> where the assertion stands
+    #: message of an assertion that fails, as the model gives it -> where the assertion stands; of an external function
+    #: that reports an error the beginning -> where it is called
     assertions: Mapping[str, Span] = field(default_factory=dict)
 
     def asserted_at(self, words: str) -> Span | None:
-        """Where the assertion stands that a message is of; values in it stand behind the rest."""
-        return self.assertions.get(words) or self.assertions.get(words.rsplit(": it is ", 1)[0])
+        """Where that stands which a message is of; values in it, and what is reported, stand behind the rest."""
+        parts = words, words.rsplit(": it is ", 1)[0], words.split(" reports: ", 1)[0]
+        return next((self.assertions[one] for one in parts if one in self.assertions), None)
 
     def is_held(self, name: str) -> bool:
         """Does a variable change at events only, whatever the inputs do?"""

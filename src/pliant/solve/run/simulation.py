@@ -118,6 +118,8 @@ class Simulation:
         points = request.points
         self.start_work = np.empty((model.start_bytes + 7) // 8)
         every, live = points is None, degree >= 0
+        run = self._run_options()
+        run.ends = int(not live)
         return SetupStruct(
             engine=MODEL_ENGINE,
             model=model.address,
@@ -131,7 +133,7 @@ class Simulation:
             rtol=request.rtol,
             start=request.start,
             stop=request.stop,
-            run=self._run_options(),
+            run=run,
             start_work=runtime.address_of(self.start_work),
             degree=degree,
             n_points=0 if live else -1 if every else len(points),  # type: ignore[arg-type]

@@ -122,6 +122,10 @@ class CallTranslator:
                 if not node.arguments
                 else self._to_enumeration(cls, node, context)
             )
+        if cls.primitive is not None and cls.primitive.builtin == "ExternalObject":
+            text = f"`{cls.name}(...)` makes an external object, which only components of models do"
+            hint = "declare it as a component of the model, and give it to the function as an argument"
+            raise unsupported(text, node, path=context.path, hint=hint)
         if cls.name in LOAD_RESOURCE:
             value = self.out.values.tried(node, context.scope, "the name of a file", context.known)
             if isinstance(value, str):

@@ -303,11 +303,17 @@ class _Clocks:
         if known[0] != timing:
             raise ModelError(
                 f"{span or known[1]}: two clocks contradict each other: one {timing}, the other {known[0]}",
-                hint="convert one signal by sample, hold, subSample, superSample or shiftSample",
+                hint=f"convert one signal by sample, hold, subSample, superSample or shiftSample{self._arrays(part)}",
                 span=span or known[1],
                 rule="16.7.5",
             )
         return False
+
+    def _arrays(self, part: int) -> str:
+        """Arrays in a partition: their elements have one clock."""
+        variables, root = self.builder.variables, self._root(part)
+        found = [f"`{one.name}`" for v, one in enumerate(variables) if one.type.shape and self._root(v) == root]
+        return f"; the elements of {', '.join(found[:4])} have one clock, declare scalars for several" if found else ""
 
     def _infer(self) -> None:
         early, self.known = self.known, {}

@@ -31,7 +31,7 @@ from pliant.frontend.flat.expressions import (
     VariableRef,
 )
 from pliant.frontend.flat.shapes import TypeMismatch, described
-from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type
+from pliant.frontend.flat.types import INTEGER, REAL, BaseType, Type, Variability
 from pliant.frontend.modelica.flatten.calls import CallTranslator
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.functions import Functions
@@ -138,6 +138,17 @@ class Translator:
                 return self.add(FlatField(e, number), at, context)
         text = f"`{self.builder.records[of.number].name}` has no field `{name}`"
         raise problem(text, at, path=context.path, rule="5.3.2")
+
+    def check_equality(self, operator: str, of: tuple[int, int], at: tree.Node, context: Context) -> None:
+        """Reals that change are not asked for equality outside of functions; constants and parameters may be (3.5)."""
+        if operator not in ("==", "<>") or context.function is not None:
+            return
+        if not any(self.type(e).base is BaseType.REAL for e in of):
+            return
+        if max(map(self.builder.variability, of)) > Variability.PARAMETER:
+            text = f"`{_short(at.text)}`: Reals that change are compared with `{operator}`, which functions may do only"
+            hint = "compare with a tolerance, `abs(a - b) <= eps`, with `<=`, or ask `change(v)` for a discrete v"
+            raise problem(text, at, path=context.path, rule="3.5", hint=hint)
 
     def literal(self, value: Any, at: tree.Node) -> int:
         """A value as an expression."""
@@ -377,6 +388,7 @@ def _binary(self: Translator, node: tree.Binary, context: Context) -> int:
         if BaseType.RECORD in (self.type(left).base, self.type(right).base):
             left = self.calls.overloaded(one.operator, [left, right], one, context)
         else:
+            self.check_equality(one.operator, (left, right), one, context)
             left = self.add(FlatBinary(one.operator, left, right), one, context)
     return left
 
