@@ -104,6 +104,10 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
             "late; impacts that follow one another add this up, and in another run there may be one more or one less "
             "of them than in the model, without a flag"
         )
+    if outcome.model.n_delays:
+        out.append(
+            "stability of loops through delays: linearisations hold delayed values, only the runs show such loops"
+        )
     if outcome.model.known.has_checks:
         out.append(
             "assertions of the model and indices of arrays: accurate simulations check them, the generated code does "
