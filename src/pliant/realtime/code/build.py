@@ -251,7 +251,7 @@ class StepBuilder:
         found = [v for v, one in enumerate(w.variables) if one.is_output] or list(p.x[: p.n_states])
         delays = self._delays(outside, discrete)
         outputs = [(w.variables[v].name, v, outside.of(w.s.replaced.get(v, var(self.g, v)))) for v in found]
-        self._check_leaves(systems)
+        self._check_leaves(systems, discrete)
         return StepPlan(
             w,
             self._wide(),
@@ -338,14 +338,15 @@ class StepBuilder:
                 moved.add(one.target)
         return [i for i, e in enumerate(f) if not any(v in moved for v in w.shared.uses(e))]
 
-    def _check_leaves(self, systems: Sequence[StepSystem]) -> None:
+    def _check_leaves(self, systems: Sequence[StepSystem], discrete: DiscretePart) -> None:
         """Every variable that the step reads has a value."""
         w, p = self.w, self.program
         known = {*p.x, *p.u, *p.p, w.clock, w.jump_time.variable, *w.guess.values(), *(w.relations[k] for k in w.kept)}
         known |= {one.target for one in w.out} | {self.half_clock, *self.input_before.values()}
+        known |= {*discrete.begin, discrete.first} | w.delay_leaves.variables()
         known |= {v for one in systems for v in (*one.half, *one.half_tears)}
         known |= {v for one in w.s.events.memories for v in (one.variable, one.before)}
-        known |= {one.tick for one in w.s.events.clocks} | w.delay_leaves.variables()
+        known |= {one.tick for one in w.s.events.clocks}
         for one in w.out:
             for v in () if w.is_fixed(one.expression) else w.shared.uses(one.expression):
                 variable = w.variables[v]

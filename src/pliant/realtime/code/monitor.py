@@ -26,7 +26,7 @@ from pliant.errors import ArgumentError
 from pliant.realtime.code.delays import RING
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.operations import Operations
-from pliant.realtime.code.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, STEP, X
+from pliant.realtime.code.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, RESETS, STEP, X
 from pliant.realtime.code.types import MonitorLimits, StepPlan, StepSystem
 from pliant.realtime.code.write import StepContext
 from pliant.realtime.flags import Flag
@@ -310,6 +310,9 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         looks = f"    const int is_known = {self._at(STEP, None)} >= 2;\n" if self.n else ""
         looks += self._pivot_text(fabs) + self._state_text(fabs) + self._outside_text() + self._row_text(fabs)
         looks += self._full_text()
+        outside = f"(out.range_share > {one})"
+        if limits.resets is not None and self.plan.discrete.active:
+            outside = f"({outside} | ({self._at(RESETS, None)} > {limits.resets}))"
         looks = looks if "m->" in looks else f"    (void)m;\n{looks}"
         return f"""{data}unsigned {n}_monitor({head}) {{
     {n}_flags out = {{0}};
@@ -318,7 +321,7 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
         + (out.error_size > {literal(limits.error)}) * {flag}_ERROR
         + (out.dropped_size > {literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE
-        + (out.range_share > {one}) * {flag}_RANGE);
+        + {outside} * {flag}_RANGE);
     *flags = out;
     return out.bits;
 }}

@@ -273,11 +273,13 @@ class RatesText:
         rest = [j for j in range(len(part.memories)) if j not in mine]
         targets: list[Target] = [(NEW_MEMORIES.at(j), part.memories[j]) for j in rest]
         targets += [(NEW_X.at(k), e) for k, (_, e) in enumerate(part.resets)]
+        targets += text.reset_targets(part)
         arrays = {NEW_MEMORIES.name: len(part.memories) if rest else 0, NEW_X.name: len(part.resets)}
         arrays = {name: size for name, size in arrays.items() if size}
         writer = text.writer("rates_rest", targets, [], False) if targets else None
         after = "".join(f"    {at(MEMORIES.at(j))} = {at(NEW_MEMORIES.at(j))};\n" for j in rest)
         after += "".join(f"    {at(X.at(i))} = {at(NEW_X.at(k))};\n" for k, (i, _) in enumerate(part.resets))
+        after += text.first_is_over() if part.begin else ""
         after += f"    commit_rates({text.layout.passed('m')});\n" if writer is not None else ""
         out = self._commit()
         call = f"    commit_rates({text.layout.passed('m')});\n"

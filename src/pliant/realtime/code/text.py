@@ -22,10 +22,12 @@ from pliant.realtime.code.monitor import PIVOT, RIGHT, MonitorText
 from pliant.realtime.code.operations import Operations, count_operations
 from pliant.realtime.code.places import (
     AFTER,
+    BEGIN,
     CHANGE,
     CONSTANTS,
     COUNTERS,
     CROSSED,
+    FIRST,
     GIVEN_AFTER,
     GIVEN_INPUTS,
     GIVEN_PARAMETERS,
@@ -34,6 +36,7 @@ from pliant.realtime.code.places import (
     HALF_TIME,
     INPUTS,
     INSTANCE,
+    IS_RESET,
     JUMP_TIME,
     LAST_INPUTS,
     LEVEL,
@@ -47,6 +50,7 @@ from pliant.realtime.code.places import (
     PARAMETERS,
     READ_ONLY,
     RELATIONS,
+    RESETS,
     REST,
     START,
     STEP,
@@ -116,6 +120,8 @@ class StepText:
         places |= {v: TEARS.at(k) for k, v in enumerate(w.guess.values())}
         places |= {w.relations[r]: RELATIONS.at(k) for k, (r, _) in enumerate(plan.kept)}
         places |= {one.variable: MEMORIES.at(k) for k, one in enumerate(w.s.events.memories)}
+        places |= {v: BEGIN.at(i) for i, v in enumerate(plan.discrete.begin)}
+        places |= {plan.discrete.first: FIRST.at()} if plan.discrete.begin else {}
         places |= {v: IsZero(COUNTERS.at(k)) for k, v in enumerate(plan.discrete.ticks)}
         for system in plan.systems:
             if system.tables:
@@ -172,6 +178,8 @@ class StepText:
         """What ends every step: the new state."""
         plan, at, rows = self.plan, self.layout.place, range(self.n)
         out = self.monitor.after_step() if self.monitor else ""
+        if plan.discrete.begin:
+            out += "".join(f"    {at(BEGIN.at(i))} = {at(X.at(i))};\n" for i in rows) + f"    {at(FIRST.at())} = 1;\n"
         out += self._rests() + "".join(f"    {at(X.at(i))} += {at(CHANGE.at(i))};\n" for i in rows)
         out += "".join(f"    {at(X.at(i))} = {at(REST.at(k))};\n" for k, (i, _) in enumerate(plan.levels))
         out += "".join(f"    {at(TEARS.at(k))} = {at(NEW_TEARS.at(k))};\n" for k in range(len(system.last)))
@@ -339,6 +347,7 @@ class StepText:
         at = self.layout.place
         targets: list[Target] = [(NEW_MEMORIES.at(k), e) for k, e in enumerate(part.memories)]
         targets += [(NEW_X.at(k), e) for k, (_, e) in enumerate(part.resets)]
+        targets += self.reset_targets(part)
         writer = self.writer(name, targets, [], False)
         writer.attribute = f"{attribute} " if attribute else ""
         arrays = {NEW_MEMORIES.name: len(part.memories), NEW_X.name: len(part.resets)}
@@ -349,9 +358,27 @@ class StepText:
         for k, period in enumerate(part.periods):
             count = at(COUNTERS.at(k))
             after += f"    {count} += ({count} == 0) * {period};\n"
+        after += self.first_is_over() if part.begin else ""
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
         arrays |= self.delays.arrays(Moment.AT)
         return writer.write(self.scalars(0), arrays, after, filled=self.delays.filled(Moment.AT))
+
+    @property
+    def counts_resets(self) -> bool:
+        """Does the monitor limit their number?"""
+        limits = self.plan.options.limits
+        return self.monitor is not None and limits.resets is not None and bool(self.plan.discrete.active)
+
+    def reset_targets(self, part: DiscretePart) -> list[Target]:
+        """Which resets take place in this round, where they are counted."""
+        return [(IS_RESET.at(k), e) for k, e in enumerate(part.active)] if self.counts_resets else []
+
+    def first_is_over(self) -> str:
+        """What ends the first round of events."""
+        at, limit = self.layout.place, self.plan.options.limits.resets
+        any_reset = " | ".join(at(IS_RESET.at(k)) for k in range(len(self.plan.discrete.active)))
+        count = f"    {at(RESETS.at())} += ({any_reset}) & ({at(RESETS.at())} <= {limit});\n"
+        return f"    {at(FIRST.at())} = 0;\n" + count * self.counts_resets
 
     def _outputs(self) -> str:
         plan, n = self.plan, self.name
@@ -441,6 +468,10 @@ class StepText:
             Field(RELATIONS, len(plan.kept), "relations at the last step"),
             Field(MEMORIES, len(plan.discrete.memories), "discrete variables"),
             Field(COUNTERS, len(plan.discrete.periods), "steps to the next tick of each clock"),
+            Field(BEGIN, len(plan.discrete.begin), "x at the beginning of the step"),
+            Field(RESETS, None if self.counts_resets else 0, "steps in which states were reset"),
+            Field(IS_RESET, len(plan.discrete.active) if self.counts_resets else 0, "... in this one, by conditions"),
+            Field(FIRST, 0 if not plan.discrete.begin else None, "1: the first round of events after a step"),
             Field(CROSSED, len(plan.levels), "steps for which a state that crossed a level may rest on it"),
         ]
         by_tables = [one.tables for one in plan.systems if one.tables]

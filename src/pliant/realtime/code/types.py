@@ -34,6 +34,7 @@ class MonitorLimits:
     x_range: tuple[Vector, Vector] | None = None  # lowest and highest values of the unknowns that are covered
     u_range: tuple[Vector, Vector] | None = None  # of the inputs
     p_range: tuple[Vector, Vector] | None = None  # of the parameters
+    resets: int | None = None  # resets of states by relations; None: any number
     hold: int = 100  # steps without a flag after which the guarded step goes back to the pattern
 
 

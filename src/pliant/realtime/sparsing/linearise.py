@@ -25,6 +25,7 @@ from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, S
 from pliant.expr.evaluate import parameter_values
 from pliant.realtime.scenario import Scenario, StepInputs, jump_room, step_times
 from pliant.realtime.sparsing.entry_states import Kept, used
+from pliant.realtime.sparsing.late_resets import LateResets
 from pliant.realtime.sparsing.past import Moment, Past, delays_of, steps_of
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
 from pliant.realtime.sparsing.sparse_steps import SPARSE, SparseSteps
@@ -64,6 +65,7 @@ class Trace:
     parameters: Matrix  # of the instance
     memories: Matrix  # (N, n_d) discrete variables at the end of the steps
     past: Matrix | None = None  # (N + 1, 2, n_delays) what is delayed, see Past
+    resets: tuple[tuple[int, int, float, float], ...] = ()  # within steps, see LateResets
 
 
 @dataclass(eq=False)
@@ -104,6 +106,9 @@ class Walker:
         self._levels = self._resting()
         self._has_memory = self.model.known.has_memory
         self.past = self._new_past(past)
+        self._begin = self.point.x.copy()
+        equations = self.model.equations
+        self.late = LateResets.of(equations, self.rows, self.columns) if equations and self._has_memory else None
 
     def _new_past(self, given: Matrix | None) -> Past | None:
         """What delays have seen: the start, or all of a run."""
@@ -212,7 +217,7 @@ class Walker:
         self._hold_delays(*((done, Moment.AT) if side > 0 else (done - 1, Moment.AHEAD)))
         if not self._has_relations:
             return
-        t = self._beside(t, side)
+        t = self.beside(t, side)
         if self._has_memory:
             self.model.settle(sim.instance, t, x, sim.u)
             return
@@ -221,7 +226,7 @@ class Walker:
         # no roots given: relations exactly as they stand, without the band around a root where solvers hold them
         call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
 
-    def _beside(self, t: float, side: int) -> float:
+    def beside(self, t: float, side: int) -> float:
         """t, a little before it or behind it, as written code compares it."""
         return t if self.model.equations is None else t + side * jump_room(self.tau, t)
 
@@ -245,7 +250,7 @@ class Walker:
             times,
             x,
             u,
-            relations_at=np.array([self._beside(t, 1) for t in times.tolist()]) if self._has_relations else None,
+            relations_at=np.array([self.beside(t, 1) for t in times.tolist()]) if self._has_relations else None,
             memory=memories if self._has_memory else None,
         )
         sim.raise_user_error()
@@ -276,11 +281,19 @@ class Walker:
         """x after what happens at the end of a step: sampled equations, when-clauses, reinit."""
         if not self._has_memory:
             return x
+        held = self.memories if self.late is not None else None
+        after = self._event(t, x)
+        if self.late is None or held is None or np.array_equal(after, x):
+            return after
+        later = self.late.after(self, t, (self._begin, x, after), held)
+        return after if later is None else self._event(t, later)
+
+    def _event(self, t: float, x: Matrix) -> Matrix:
         self._set_inputs(t, self.inputs_from(self.steps_at(t)))
         self._hold_delays(self.steps_at(t), Moment.AT)
         after, info = x.copy(), runtime.EventInfoStruct()
         call = runtime.EVENT_CALL(self.model.struct.event)
-        at = self._beside(t, 1)
+        at = self.beside(t, 1)
         status = call(
             self.sim.instance.address, at, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info)
         )
@@ -292,6 +305,17 @@ class Walker:
                 time=t,
             )
         return after
+
+    def slopes(self, t: float, x: Matrix) -> tuple[Matrix, Matrix]:
+        """f and the diagonal of Df at any t and x, relations and inputs as at the end of the step."""
+        self.point.t = t
+        if self._has_relations:
+            self.model.settle(self.sim.instance, t, x, self.sim.u)
+        f = self._rhs(t, x)
+        self.point.derivatives(x, f)
+        diagonal, own = np.zeros(self.n), self.rows == self.columns
+        diagonal[self.rows[own]] = self._values[own]
+        return f, diagonal
 
     def steps_at(self, t: float) -> int:
         """Steps that have been made at t."""
@@ -395,6 +419,7 @@ class Walker:
         self.begin(scenario)
         x = self.point.x.copy()
         for t in step_times(scenario, self.tau)[1:].tolist():
+            self._begin = x
             dx, values = self.step(t, x, kept)
             yield t, x, values, dx
             self._keep_guesses(t, x)
@@ -447,4 +472,5 @@ def trace(
         walker.sim.request.parameters.copy(),
         np.array(memories),
         None if walker.past is None else walker.past.rows.copy(),
+        () if walker.late is None else tuple(walker.late.log),
     )
