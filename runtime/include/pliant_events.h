@@ -185,7 +185,16 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
             info->x_changed = *moved = 1;
             continue;
         }
+#if PL_HAS_CALLS
+        if (action_kind[k] == 3) { /* it was made when its value was asked for */
+            if (m->foreign_failed && v[2 * k + 1] != v[2 * k + 1]) return PL_FATAL;
+            continue;
+        }
+#endif
         m->error = PL_ACTION_ERROR + k;
+#if PL_ACTION_MESSAGES
+        action_message(m, t, x, u, k);
+#endif
         if (action_kind[k] != 1) return PL_FATAL;
         m->ended = m->error;
         info->terminate = 1;

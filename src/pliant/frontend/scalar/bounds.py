@@ -17,7 +17,9 @@ from pliant.expr.build import binary, const, logical_and, logical_not, logical_o
 from pliant.expr.evaluate import expand_relations
 from pliant.frontend.flat.expressions import FlatIndex, LocalRef, VariableRef
 from pliant.frontend.flat.types import BaseType
-from pliant.ir import Check, Op
+from pliant.frontend.scalar.open_texts import plain_number
+from pliant.ir import Check, Op, without_values
+from pliant.texts import joined
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
@@ -115,8 +117,8 @@ class IndexBounds:
             return
         g = self.g
         low, high = binary(g, Op.LE, const(g, 1), index), binary(g, Op.LE, index, const(g, size))
-        text, span = self._text(number, size, axis), tape.spans[number]
-        self._emit(Check(logical_and(g, low, high), text, True, span, True, index))
+        text, span = joined(self._text(number, size, axis), ": it is ", plain_number(g, index)), tape.spans[number]
+        self._emit(Check(logical_and(g, low, high), text, True, span, True))
 
     def broken(self, text: str, number: int) -> None:
         """An index that is known lies outside: the place may not be reached."""
@@ -125,7 +127,7 @@ class IndexBounds:
     def ended(self, flaws: list[tuple[int, Check]]) -> None:
         """Behind a loop that stays one: whether some turn had an index outside."""
         for outside, check in flaws:
-            self._emit(replace(check, condition=logical_not(self.g, outside), index=-1))
+            self._emit(without_values(check, logical_not(self.g, outside)))
 
     def _emit(self, check: Check) -> None:
         reached = self._reached()

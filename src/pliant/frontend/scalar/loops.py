@@ -8,7 +8,6 @@ assertion in it the state keeps whether it has held so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
@@ -27,7 +26,7 @@ from pliant.expr.build import (
 from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import FlatAssign, FlatFor, FlatItem, FlatWhile, walk
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
-from pliant.ir import PLAIN, Check, Graph, Op, Routine
+from pliant.ir import PLAIN, Check, Graph, Op, Routine, without_values
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.bounds import Flaw
@@ -151,7 +150,7 @@ def run_as_loop(
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
     behind = results[n + runner.traces :]
     for check, has_held in zip(checks, behind, strict=False):
-        runner.loop_holds(replace(check, condition=has_held))
+        runner.loop_holds(without_values(check, has_held))
     runner.bounds.ended([(e, flaw.check) for e, flaw in zip(behind[len(checks) :], flaws, strict=True)])
     runner.loop_ended(ended, item)
     if runner.traces:

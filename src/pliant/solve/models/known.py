@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 from pliant.ir import Span
 from pliant.solve.results.result import VariableInfo, VariableType
+from pliant.texts import fits
 
 Value = TypeVar("Value")
 
@@ -89,8 +90,11 @@ class Known:
     assertions: Mapping[str, Span] = field(default_factory=dict)
 
     def asserted_at(self, words: str) -> Span | None:
-        """Where the assertion stands that a message is of; values in it stand behind the rest."""
-        return self.assertions.get(words) or self.assertions.get(words.rsplit(": it is ", 1)[0])
+        """Where the assertion stands that a message is of, which may have values in it."""
+        found = self.assertions.get(words)
+        if found is None:
+            found = next((span for shown, span in self.assertions.items() if fits(shown, words)), None)
+        return found
 
     def is_held(self, name: str) -> bool:
         """Does a variable change at events only, whatever the inputs do?"""
