@@ -24,14 +24,24 @@ static int foreign_failed(model *m, int k, const char *text) {
 static int object_of(model *m, int slot, void **made);
 
 /* Call the function of an entry; in its memory are the arguments. */
-static int foreign_run(model *m, int k, int is_object, const pl_real *in, pl_real *out) {
+static int foreign_run(model *m, int k, int is_object, const pl_real *in, pl_real *out,
+                       const char **text_out) {
     const pl_foreign_entry *e = &foreign_entry[k];
     void *object[PL_FOREIGN_OBJECTS];
-    const char *text_out[PL_FOREIGN_TEXTS];
     char said[500];
     for (int i = 0; i < e->n_objects; i++)
         if (!object_of(m, (int)in[e->objects[i]], &object[i])) return 0;
     pl_foreign_data data = {in, e->text, object, out, text_out, NULL};
+#if PL_FOREIGN_MADE
+    char room[PL_TEXT_ROOM];
+    const char *made[PL_FOREIGN_MADE];
+    pl_text s = {room, sizeof room, 0};
+    if (e->make) {
+        e->make(m, in, &s, made);
+        if (s.used >= s.room) return foreign_failed(m, k, "the texts that it is given are too long");
+        data.text = made;
+    }
+#endif
     if (is_object) {
         m->object[e->slot] = pl_object_make(
             m, pliant_foreign_functions[e->function],
@@ -47,7 +57,8 @@ static int object_of(model *m, int slot, void **made) {
     if (m->object[slot] > 0 && pl_object_at(m->object[slot], m, made)) return 1;
     int k = foreign_object_entry[slot];
     const pl_real *known = m->foreign + foreign_entry[k].memory;
-    if (!foreign_run(m, k, 1, known + 2, NULL)) return 0;
+    const char *text_out[PL_FOREIGN_TEXTS];
+    if (!foreign_run(m, k, 1, known + 2, NULL, text_out)) return 0;
     return pl_object_at(m->object[slot], m, made);
 }
 
@@ -102,8 +113,10 @@ static const pl_real *foreign_results(model *m, pl_real t, int k, const pl_real 
         known[0] = 1.0;
         return out;
     }
-    int fine =
-        e->base >= 0 ? foreign_difference(m, t, e, known + 2, out) : foreign_run(m, k, 0, known + 2, out);
+    const char *text_out[PL_FOREIGN_TEXTS];
+    for (int i = 0; i < e->n_out; i++) out[i] = 0.0; /* what has no result gives this */
+    int fine = e->base >= 0 ? foreign_difference(m, t, e, known + 2, out)
+                            : foreign_run(m, k, 0, known + 2, out, text_out);
     for (int i = 0; i < e->n_out && !fine; i++) out[i] = NAN;
     known[0] = fine ? 1.0 : 0.0;
     if (bytes > 0) memcpy(known + 2, in, bytes);
@@ -114,6 +127,15 @@ static pl_real foreign_value(model *m, pl_real t, int k, int output, const pl_re
     return foreign_results(m, t, k, in)[output];
 }
 
+#if PL_FOREIGN_GIVES
+/* Append a text that a call gives. */
+static PL_UNUSED void foreign_text(model *m, int k, int which, const pl_real *in, pl_text *s) {
+    const char *text_out[PL_FOREIGN_TEXTS];
+    pl_real out[PL_FOREIGN_GIVES];
+    pl_text_put(s, foreign_run(m, k, 0, in, out, text_out) ? text_out[which] : m->foreign_said);
+}
+#endif
+
 /* Did a failed call spoil these numbers? */
 static PL_UNUSED pl_status foreign_verdict(const model *m, pl_status status, int n, const pl_real *value) {
     if (status != PL_OK || !m->foreign_failed) return status;
@@ -122,7 +144,7 @@ static PL_UNUSED pl_status foreign_verdict(const model *m, pl_status status, int
     return status;
 }
 
-static void foreign_close(void *self) {
+static PL_UNUSED void foreign_close(void *self) {
     pl_objects_end(self);
 }
 

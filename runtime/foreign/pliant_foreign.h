@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+struct pl_text;
+
 typedef struct pl_foreign_data {
     const double *in;        /* numbers, arrays in row-major order, records field by field */
     const char *const *text; /* strings */
@@ -47,7 +49,8 @@ typedef struct pl_foreign_entry {
     int is_pure;  /* equal arguments give equal results */
     int base, by; /* the partial derivative of another entry by an argument; base -1: it is none */
     int slot;     /* constructors: which object of the instance */
-    const char *const *text; /* strings given */
+    const char *const *text;                                                           /* strings given */
+    void (*make)(void *model, const double *in, struct pl_text *s, const char **text); /* those that change */
     int n_objects;
     const int *objects; /* which arguments are objects */
 } pl_foreign_entry;

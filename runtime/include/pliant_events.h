@@ -199,12 +199,15 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
             info->x_changed = *moved = 1;
             continue;
         }
+#if PL_HAS_CALLS
+        if (action_kind[k] == 3) { /* it was made when its value was asked for */
+            if (m->foreign_failed && v[2 * k + 1] != v[2 * k + 1]) return PL_FATAL;
+            continue;
+        }
+#endif
         m->error = PL_ACTION_ERROR + k;
-#if PL_VALUES_SAID
-        m->value_said[0] = 0;
-        if (action_shown[k])
-            snprintf(m->value_said, sizeof m->value_said, "%s: it is %.0f", message[m->error],
-                     (double)v[2 * k + 1]);
+#if PL_ACTION_MESSAGES
+        action_message(m, t, x, u, k);
 #endif
         if (action_kind[k] != 1) return PL_FATAL;
         m->ended = m->error;

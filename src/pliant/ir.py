@@ -20,6 +20,8 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from pliant.texts import joined, operands_of, rewritten
+
 Node = tuple[Any, ...]  # (op, operand, ...): integers, one float in a CONST
 Matrix = tuple[tuple[int, ...], ...]  # of expressions or variables
 
@@ -242,27 +244,33 @@ def renewed(variable: Variable, new: Callable[[int], int], *, binding: bool = Tr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Check:
-    """``assert(condition, message)`` of the model, or what must hold of an index."""
+    """``assert(condition, message)`` of the model, or what must hold of an index. Numbers in the message are those of
+    the time at which it is violated.
+    """
 
     condition: int
     message: str
     is_error: bool = True
     span: Span | None = None
     is_index: bool = False
-    index: int = -1  # the index, if the message is to tell its value
 
     @property
     def words(self) -> str:
         """What a run says that ends here."""
-        return self.message if self.is_index else f"assertion failed: {self.message}"
+        return self.message if self.is_index else joined("assertion failed: ", self.message)
 
     def expressions(self) -> tuple[int, ...]:
-        """The condition, and the index."""
-        return (self.condition,) if self.index < 0 else (self.condition, self.index)
+        """The condition, and the numbers in the message."""
+        return (self.condition, *operands_of(self.message))
 
     def rewritten(self, new: Callable[[int], int]) -> Check:
         """The same over other expressions."""
-        return replace(self, condition=new(self.condition), index=self.index if self.index < 0 else new(self.index))
+        return replace(self, condition=new(self.condition), message=rewritten(self.message, new))
+
+
+def without_values(check: Check, condition: int) -> Check:
+    """The check where numbers in its message are not known any more: behind a loop, for one of its turns."""
+    return replace(check, condition=condition, message=str.__str__(check.message))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -433,21 +441,24 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """What an event does besides setting memories, where ``active`` holds: reset, stop or fail."""
+    """What an event does besides setting memories, where ``active`` holds: reset, stop, fail, or the call ``value`` of
+    a function for what it does.
+    """
 
     kind: str
     active: int
     variable: int = -1  # reset: the state
-    value: int = -1  # ... and its new value; of a value outside of its range this value, for the message
+    value: int = -1  # ... and its new value; of a call its node
     message: str = ""
     span: Span | None = None
     is_index: bool = False
+    in_function: bool = False  # an assertion of a function that is called
 
     @property
     def words(self) -> str:
         """What a run says that ends here."""
-        word = "terminated: " if self.kind == "stop" else "assertion failed: "
-        return self.message if self.is_index else f"{word}{self.message}"
+        word = {"stop": "terminated: ", "call": "a call of "}.get(self.kind, "assertion failed: ")
+        return self.message if self.is_index else joined(word, self.message)
 
 
 @dataclass(frozen=True, eq=False)
@@ -465,10 +476,14 @@ class Events:
         return bool(self.memories or self.clocks or self.actions or self.initial >= 0 or self.terminal >= 0)
 
     def expressions(self) -> list[int]:
-        """All expressions in it."""
+        """All expressions in it, but those in messages."""
         found = [e for one in self.memories for e in (one.expression, one.start)]
         found += [one.expression for one in self.kept]
         return found + [e for one in self.actions for e in (one.active, one.value) if e >= 0]
+
+    def in_messages(self) -> list[int]:
+        """Numbers in messages."""
+        return [e for one in self.actions for e in operands_of(one.message)]
 
     def rewritten(self, new: Callable[[int], int], number: Callable[[int], int] = lambda v: v) -> Events:
         """A copy with other expressions, and other numbers of variables."""
@@ -491,6 +506,7 @@ class Events:
                     active=new(one.active),
                     variable=number(one.variable) if one.variable >= 0 else -1,
                     value=new(one.value) if one.value >= 0 else -1,
+                    message=rewritten(one.message, new),
                 )
                 for one in self.actions
             ),

@@ -189,20 +189,28 @@ PIPE_DONE = """    pl_status filled = pipe_record(m, t, x, u, 0);
 ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const pl_real *x, const pl_real *u) {
     model *m = self;
     int holds[@n];
-    pl_real shown[@n];
-    pl_status status = assertions(m, t, x, u, holds, shown);
+    pl_status status = assertions(m, t, x, u, holds);
     if (status != PL_OK) return status;
     for (int k = 0; k < @n; k++)
         if (!holds[k]) {
             m->error = @first + k;
-@value            return PL_FATAL;
+@report            return PL_FATAL;
         }
     return PL_OK;
 }
 """
 
-SHOWN_INDEX = """            static const int8_t has_value[] = {@shown};
-            m->value_said[0] = 0;
-            if (has_value[k])
-                snprintf(m->value_said, sizeof m->value_said, "%s: it is %.0f", message[m->error], (double)shown[k]);
+MESSAGE = """static void @name_message(model *m, pl_real t, const pl_real *x, const pl_real *u, int k) {
+    pl_real v[@all], own[@most];
+    pl_text s = {m->reported, sizeof m->reported, 0};
+    int i = 0;
+    m->reported_error = 0;
+    while (i < @n && @name_text_number[i] != k) i++;
+    if (i == @n || @name_numbers(m, t, x, u, v) != PL_OK) return;
+    const int *place = @name_text_place + @name_text_first[i];
+    for (int j = 0; j < @name_text_first[i + 1] - @name_text_first[i]; j++) own[j] = v[place[j]];
+    m->reported[0] = 0;
+    message_form(m, @name_text_form[i], &s, own);
+    m->reported_error = @begin + k;
+}
 """

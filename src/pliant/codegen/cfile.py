@@ -42,7 +42,6 @@ from pliant.codegen.c_text import (
     PICK,
     PICK_HEAD,
     PIPE_DONE,
-    SHOWN_INDEX,
     STATES_HEAD,
     STEP_DONE,
     TAYLOR,
@@ -97,12 +96,13 @@ class File:
     def core(self) -> str:
         """Instance, data and all functions of the model: what the layout prints, without the interface."""
         derived = self._derived()
-        self.c.foreign.read(self.g)
+        self.c.foreign.read(self.g, self.e.messages.texts)
         parts = [
             *(['#include "pliant_ranges.h"'] if self.e.ahead.enclosed or self.e.ahead.kinks else []),
             f'#include "{"pliant_modes.h" if self.s.relations or self.s.events else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             *(['#include "pliant_rescue.h"'] if self.has_newton else []),
+            *(['#include "pliant_texts.h"'] if self.e.messages.groups or self.c.foreign.makes_texts else []),
             *(['#include "pliant_foreign.h"'] if self.c.foreign.calls else []),
             self._instance(),
             self.c.foreign.head() + self.e.delays.head() + self.e.pipes.head(),
@@ -113,7 +113,18 @@ class File:
             derived,
             self.c.foreign.text(),
         ]
+        parts.append(self.e.messages.text(self._first_messages()))
         return "\n".join(parts)
+
+    def _first_messages(self) -> dict[str, int]:
+        """Numbers of the first messages of groups that may have values."""
+        checks = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
+        actions = self.n_messages + 2 * len(self.s.events.memories)
+        return {
+            "check": checks,
+            "parameter": checks + len(self.e.checks),
+            "action": actions,
+        }
 
     def _instance(self) -> str:
         p = self.program
@@ -127,6 +138,7 @@ class File:
             *self.c.foreign.fields(),
             *self.e.delays.fields(),
             *self.e.pipes.fields(),
+            *self.e.messages.fields(),
             Field(WORK, self.c.n_work, "values that cross from function to function"),
             Field(Y, len(self.y) + len(self.initial.conditions), "values of all variables"),
             Field(of_instance("zero"), max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
@@ -156,8 +168,6 @@ class File:
             Field(T_GUESS, None, "time of the guess"),
             Field(ERROR, None, "number of a message, 0: none"),
         ]
-        if self._tells_values():
-            fields.append(Field(of_instance("value_said", ValueKind.TEXT), 400, "the message of a value outside"))
         layout = self.c.layout
         lines = [*layout.members(fields), *(layout.member(one, 17) for one in last if one.size != 0)]
         return layout.instance_type(lines)
@@ -277,10 +287,11 @@ class File:
             )
         if n_holds:
             second = first + n_pivots + len(self.e.checks)
+            report = self.e.messages.call("parameter", "k", " " * 12, "0.0, NULL, NULL")
             checks += (
                 f"    for (int k = 0; k < {n_holds}; k++)\n"
                 f"        if (!(fabs(pivot[{n_pivots} + k]) > 0.0)) {{\n            m->error = {second} + k;\n"
-                "            return PL_FATAL;\n        }\n"
+                f"{report}            return PL_FATAL;\n        }}\n"
             )
         copy = f"    memcpy(m->p, p, {n_p} * sizeof(pl_real));\n" if n_p else "    (void)p;\n"
         if self.c.foreign.calls:
@@ -294,22 +305,6 @@ class File:
             + checks
             + "    return PL_OK;\n}\n"
         )
-
-    def _tells_values(self) -> bool:
-        """Are there messages of values outside of their ranges, which tell the value?"""
-        actions = (one for one in self.s.events.actions if one.kind == "fail")
-        return any(one.index >= 0 for one in self.e.checks) or any(one.value >= 0 for one in actions)
-
-    def _value_said(self) -> str:
-        """The text of a value that is outside has the value."""
-        if not self._tells_values():
-            return ""
-        own, events = "((model *)self)", self.s.events
-        first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
-        acting = self.n_messages + 2 * len(events.memories)
-        ranges = ((first, first + len(self.e.checks)), (acting, acting + len(events.actions)))
-        is_one = " || ".join(f"({own}->error >= {a} && {own}->error < {b})" for a, b in ranges if b > a)
-        return f"    if (({is_one}) && {own}->value_said[0]) return {own}->value_said;\n"
 
     def _forgets(self) -> str:
         return "    m->foreign_failed = 0;\n" if self.c.foreign.calls else ""
@@ -327,7 +322,7 @@ class File:
 
         first = self.e.first_values
         restless = f"    if (((model *)self)->error == {self.n_messages - 1}) return ((model *)self)->said;\n"
-        said = self.c.foreign.said() + (restless if self.s.relations else "") + self._value_said()
+        said = self.c.foreign.said() + (restless if self.s.relations else "") + self.e.messages.said()
         ends = self.c.foreign.ends()
         words = {"@p_start": "p_start" if p.p else "NULL", "@first": first("directional"), "@said": said, "@ends": ends}
         forgets, last = self._forgets(), self.c.foreign.verdict(len(p.x), "f")
@@ -412,9 +407,8 @@ class File:
             )
         if self.e.checks:
             first = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
-            shown = [int(one.index >= 0) for one in self.e.checks]
-            value = filled(SHOWN_INDEX, {"@shown": ", ".join(map(str, shown))}) if any(shown) else ""
-            words = {"@n": len(self.e.checks), "@first": first, "@value": value}
+            report = self.e.messages.call("check", "k", " " * 12)
+            words = {"@n": len(self.e.checks), "@first": first, "@report": report}
             text.append(filled(ASSERTIONS, words))
             body.append("    const pl_status asserted = check_assertions(m, t, x, u);\n")
             body.append("    if (asserted != PL_OK) return asserted;\n")

@@ -19,6 +19,7 @@ from pliant.codegen.entries import split_entries
 from pliant.codegen.function import FunctionWriter, ModelContext
 from pliant.codegen.hybrid import hybrid_places, write_functions
 from pliant.codegen.initial import InitialProblem, alias_starts, initial_problem
+from pliant.codegen.messages import Messages
 from pliant.codegen.pipes import PipeCode
 from pliant.codegen.places import Argument, Array, Layout, Place, Source, ValueKind
 from pliant.codegen.plan import FunctionPlan, PlanItem, Shared, Target, targets_of
@@ -41,6 +42,7 @@ HIDDEN = (
     "der($set",
     "$when",
     "$floor",
+    "$text",
     "$past",
     "$clock",
     "der($clock",
@@ -415,11 +417,10 @@ class Emitter:
         self.checks = [one for one in wanted if not self._is_known_early(one.condition)]
         if self.checks:
             holds = given("holds", ValueKind.INTEGER)
-            shown = given("shown")
             targets = [(holds.at(k), one.condition) for k, one in enumerate(self.checks)]
-            targets += [(shown.at(k), one.index) for k, one in enumerate(self.checks) if one.index >= 0]
-            arguments = [Argument("holds", ValueKind.INTEGER), Argument("shown")]
-            self.function("assertions", self.plan([targets]), arguments)
+            self.function("assertions", self.plan([targets]), [Argument("holds", ValueKind.INTEGER)])
+        self.messages = Messages(self)
+        self.messages.prepare()
 
     def _is_known_early(self, e: int) -> bool:
         """It follows from parameters, none of which the start determines."""

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pliant.codegen.arrays import of_instance
 from pliant.codegen.c_text import c_string
 from pliant.codegen.places import Field, ValueKind
+from pliant.codegen.texts import calls_in, of_vector, statements
 from pliant.foreign.calls import CSignature, ForeignCall
 from pliant.foreign.wrapper import n_texts_out
 from pliant.ir import Graph, Op
+from pliant.texts import OpenText
 
 SAID = 700  # characters of an error's text
 
@@ -33,6 +35,8 @@ class ForeignTable:
                 self.number(call.base)
             found = self.numbers[call] = len(self.calls)
             self.calls.append(call)
+            for one in (one for text in call.texts for one in calls_in(text)):
+                self.number(one)
             self.memory.append(self.n_memory)
             self.n_memory += 2 + call.n_lead + call.n_args + call.n_outputs
             for one in (call.signature, call.destructor):
@@ -42,11 +46,13 @@ class ForeignTable:
                 self.slots[call] = len(self.slots)
         return found
 
-    def read(self, g: Graph) -> None:
-        """Number all calls of a graph."""
+    def read(self, g: Graph, texts: Sequence[str]) -> None:
+        """Number all calls of a graph, and those whose results are parts of texts."""
         for node in g.nodes:
             if node[0] == Op.FOREIGN:
                 self.number(node[1])
+        for call in (one for text in texts for one in calls_in(text)):
+            self.number(call)
 
     def fields(self) -> list[Field]:
         """Members of the instance."""
@@ -75,6 +81,11 @@ class ForeignTable:
             return "@" if status == "@" else "PL_OK"
         return f"foreign_verdict(m, {status}, {n}, {values})"
 
+    @property
+    def makes_texts(self) -> bool:
+        """Some call is given texts that change, or gives texts that messages read."""
+        return any(n_texts_out(call.signature) or _is_made(call) for call in self.calls)
+
     def head(self) -> str:
         """Declarations before the functions."""
         if not self.calls:
@@ -82,6 +93,11 @@ class ForeignTable:
         return (
             "extern const pl_foreign_function pliant_foreign_functions[];\n"
             "static pl_real foreign_value(model *m, pl_real t, int k, int output, const pl_real *in);\n"
+            + (
+                "static PL_UNUSED void foreign_text(model *m, int k, int which, const pl_real *in, pl_text *s);\n"
+                if self._most_given()
+                else ""
+            )
         )
 
     def text(self) -> str:
@@ -90,7 +106,9 @@ class ForeignTable:
             return ""
         lines, rows = [], []
         for k, call in enumerate(self.calls):
-            if call.texts:
+            if _is_made(call):
+                lines += self._made(k, call)
+            elif call.texts:
                 texts = ", ".join(map(c_string, call.texts))
                 lines.append(f"static const char *const foreign_text_{k}[] = {{{texts}}};")
             if call.objects:
@@ -102,6 +120,8 @@ class ForeignTable:
         lines += [
             f"#define PL_FOREIGN_OBJECTS {most_objects + 1}",
             f"#define PL_FOREIGN_TEXTS {most_texts + 1}",
+            f"#define PL_FOREIGN_MADE {max([len(one.texts) for one in self.calls if _is_made(one)], default=0)}",
+            f"#define PL_FOREIGN_GIVES {self._most_given()}",
             "static const pl_foreign_entry foreign_entry[] = {",
             *rows,
             "};",
@@ -109,6 +129,22 @@ class ForeignTable:
             '#include "pliant_calls.h"\n',
         ]
         return "\n".join(lines)
+
+    def _most_given(self) -> int:
+        """Numbers of calls that give texts, and at least 1; 0: there are none."""
+        return max([call.n_outputs + 1 for call in self.calls if n_texts_out(call.signature)], default=0)
+
+    def _made(self, k: int, call: ForeignCall) -> list[str]:
+        """The function that makes the texts of a call."""
+        lines = [f"static void foreign_made_{k}(void *self, const double *v, pl_text *s, const char **text) {{"]
+        lines.append("    model *m = self;\n    (void)m, (void)v;")
+        for i, one in enumerate(call.texts):
+            if isinstance(one, OpenText):
+                lines.append(f"    text[{i}] = pl_text_begin(s);")
+                lines += [*statements(one, of_vector, self.number), "    pl_text_end(s);"]
+            else:
+                lines.append(f"    text[{i}] = {c_string(one)};")
+        return [*lines, "}"]
 
     def _row(self, k: int, call: ForeignCall) -> str:
         words = {
@@ -123,8 +159,14 @@ class ForeignTable:
             "base": -1 if call.base is None else self.numbers[call.base],
             "by": call.by,
             "slot": self.slots.get(call, -1),
-            "text": f"foreign_text_{k}" if call.texts else "NULL",
+            "text": f"foreign_text_{k}" if call.texts and not _is_made(call) else "NULL",
+            "make": f"foreign_made_{k}" if _is_made(call) else "NULL",
             "n_objects": len(call.objects),
             "objects": f"foreign_objects_{k}" if call.objects else "NULL",
         }
         return "    {" + ", ".join(f".{name} = {value}" for name, value in words.items()) + "},"
+
+
+def _is_made(call: ForeignCall) -> bool:
+    """Some text that it is given changes."""
+    return any(isinstance(one, OpenText) for one in call.texts)

@@ -132,7 +132,7 @@ def _of_foreign(g: Graph, node: tuple[Any, ...], k: int) -> int:
     """By argument k: the declared derivative with the rate of this argument alone, else by differences."""
     call, output, args = node[1], node[2], node[3:]
     zero = const(g, 0.0)
-    if call.is_object or call.n_lead or k in call.objects:
+    if call.is_object or call.n_lead or k in call.objects or k >= call.n_args - call.n_text_args:
         return zero
     if call.derivative is None:
         return g.intern((Op.FOREIGN, call.partial(k), output, *args))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pliant.ir import Span
@@ -56,6 +57,7 @@ class ForeignCall:
     texts: tuple[str, ...] = ()
     objects: tuple[int, ...] = ()  # arguments that are objects
     is_pure: bool = True
+    n_text_args: int = 0  # the last arguments: numbers that strings are made of; texts name them by their places
     n_lead: int = 0  # 2: before the arguments stand whether it is made, and the call that is made before it
     is_object: bool = False
     destructor: CSignature | None = None
@@ -71,6 +73,12 @@ class ForeignCall:
     def name(self) -> str:
         """For messages."""
         return f"{self.signature.name} of `{self.owner}`" if self.owner else self.signature.name
+
+    def strings(self, args: Sequence[float]) -> list[str]:
+        """What it gives where all arguments are known."""
+        from pliant.foreign.evaluate import results
+
+        return results(self, args)[1]
 
     def partial(self, by: int) -> ForeignCall:
         """The call that gives partial derivatives by an argument, by differences."""

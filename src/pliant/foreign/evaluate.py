@@ -16,6 +16,7 @@ from pliant.errors import ModelError
 from pliant.foreign.calls import ForeignCall
 from pliant.foreign.library import ForeignDataStruct, call_wrapper, foreign_library, utilities
 from pliant.foreign.wrapper import n_texts_out
+from pliant.texts import made
 
 DIFFERENCE = 6e-6
 SMALLEST = 1e-3
@@ -58,7 +59,8 @@ def _call(call: ForeignCall, args: Sequence[float]) -> tuple[list[float], list[s
     numbers = np.array([*args, 0.0])
     out = np.zeros(call.n_outputs + 1)
     objects = _objects(call, args)
-    texts, error = call_wrapper(library.address(0), numbers, call.texts, objects, out, n_texts_out(call.signature))
+    given = [made(one, lambda place: args[place]) for one in call.texts]
+    texts, error = call_wrapper(library.address(0), numbers, given, objects, out, n_texts_out(call.signature))
     if error is not None:
         raise _reported(call, error)
     return out[: call.n_outputs].tolist(), texts
@@ -78,7 +80,8 @@ def _make(call: ForeignCall, args: Sequence[float]) -> int:
     _, base = utilities()
     data = ForeignDataStruct()
     numbers = np.array([*args, 0.0])
-    given = (ctypes.c_char_p * (len(call.texts) + 1))(*(one.encode() for one in call.texts))
+    texts = [made(one, lambda place: args[place]) for one in call.texts]
+    given = (ctypes.c_char_p * (len(texts) + 1))(*(one.encode() for one in texts))
     inner = _objects(call, args)
     things = (ctypes.c_void_p * (len(inner) + 1))(*inner)
     said = ctypes.create_string_buffer(2000)

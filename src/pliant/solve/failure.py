@@ -188,7 +188,7 @@ def _not_finite(sim: Simulation, what: str, name: str, hint: str, common: dict[s
     if not words:
         return NonFiniteError(f"{what} at t = {t:.10g}{sim.model.place_of(name)}", hint=hint, **common)
     error = NonFiniteError(f"{what} at t = {t:.10g}: {words}", hint="check what the assertion is about", **common)
-    error.span = sim.model.known.assertions.get(words)
+    error.span = sim.model.known.asserted_at(words)
     return error
 
 

@@ -46,7 +46,9 @@ class ClockInfo:
 
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
-    """What an event does besides: ``kind`` is "reset" (of ``variable``), "stop" or "fail" (with ``message``)."""
+    """What an event does besides: ``kind`` is "reset" (of ``variable``), "stop" or "fail" (with ``message``), or "call"
+    (of the function that ``message`` names).
+    """
 
     kind: str
     variable: str
@@ -63,6 +65,7 @@ class ActionInfo:
         what = {
             "reset": f"resets {self.variable}",
             "stop": f'ends the run: "{self.message}"',
+            "call": f"calls {self.message}",
             "fail": f'fails unless the assertion holds: "{self.message}"',
         }
         return f"{what[self.kind]}  {self.when}{_told(self.span)}"
@@ -97,7 +100,7 @@ class Happenings:
             ActionInfo(
                 one.kind,
                 self.variables[one.variable].name if one.variable >= 0 else "",
-                one.message,
+                str(one.message),
                 self.changes(one.active, one.span),
                 one.span,
             )

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from pliant.expr.build import add, const, div, mul, neg, operands, reachable, sub, substitute, value_of, var
 from pliant.expr.evaluate import evaluate, expand_calls
@@ -73,8 +72,8 @@ class Inverses:
                 if inverse is None or not self._holds(node, inverse, equation.span):
                     return None
                 given = {g.intern((Op.ARG, i)): e for i, e in enumerate((*node[3:], value))}
-                value, *conditions = substitute(g, [inverse.value, *(one.condition for one in inverse.checks)], given)
-                checks += [replace(one, condition=e) for one, e in zip(inverse.checks, conditions, strict=True)]
+                (value,) = substitute(g, [inverse.value], given)
+                checks += [one.rewritten(lambda e, given=given: substitute(g, [e], given)[0]) for one in inverse.checks]  # type: ignore[misc]
                 at = node[3 + k]
                 continue
             undone = self._undone(node, k, value, divisors)

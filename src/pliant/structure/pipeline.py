@@ -254,7 +254,7 @@ def _rewrite(system: System, leaf: dict[int, int]) -> None:
                 replace(
                     inverse,
                     value=new(inverse.value),
-                    checks=tuple(replace(check, condition=new(check.condition)) for check in inverse.checks),
+                    checks=tuple(check.rewritten(new) for check in inverse.checks),
                 )
                 for inverse in one.inverses
             ),

@@ -17,7 +17,9 @@ from pliant.expr.build import binary, const, logical_and, logical_not, logical_o
 from pliant.expr.evaluate import expand_relations
 from pliant.frontend.flat.expressions import FlatIndex, LocalRef, VariableRef
 from pliant.frontend.flat.types import BaseType
+from pliant.frontend.scalar.open_texts import plain_number
 from pliant.ir import Check, Op, Span
+from pliant.texts import joined
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
@@ -116,7 +118,8 @@ class IndexBounds:
         """A value has to be between two numbers where the expression is reached; the message tells it."""
         g = self.g
         low, high = binary(g, Op.LE, const(g, ends[0]), e), binary(g, Op.LE, e, const(g, ends[1]))
-        self.emit(Check(logical_and(g, low, high), text, True, span, True, e))
+        said = joined(text, ": it is ", plain_number(g, e))
+        self.emit(Check(logical_and(g, low, high), said, True, span, True))
 
     def broken(self, text: str, number: int) -> None:
         """An index that is known lies outside: the place may not be reached."""

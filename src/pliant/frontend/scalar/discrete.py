@@ -23,11 +23,13 @@ from pliant.frontend.flat.expressions import (
     VariableRef,
 )
 from pliant.frontend.flat.model import FlatEquation
-from pliant.frontend.flat.types import Variability
+from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.assigned import SetByEquations
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
+from pliant.frontend.scalar.discrete_texts import Forms, TextMemories
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.large_integers import LargeIntegers
+from pliant.frontend.scalar.open_texts import compared
 from pliant.frontend.scalar.pipes import Pipes
 from pliant.frontend.scalar.symbols import Symbols, element_names, is_discrete, is_parameter
 from pliant.frontend.scalar.values import Arr, Value, map1, map2, scalars
@@ -37,7 +39,7 @@ from pliant.ir import Clock, Equation, Function, Kept, Kind, Op, Refusal, Span, 
 class Discretes:
     """Values of discrete variables and everything else that only events change."""
 
-    def __init__(self, run: Interpreter, symbols: Symbols) -> None:
+    def __init__(self, run: Interpreter, symbols: Symbols, forms: Forms | None = None) -> None:
         self.run, self.g, self.symbols = run, run.g, symbols
         self.flat, self.nodes = run.tape.flat, run.nodes
         self.reasons: dict[int, Refusal] = {}  # number of a symbol -> why it cannot be run
@@ -58,6 +60,7 @@ class Discretes:
         self.delays: dict[tuple[int, int, int], int] = {}  # t - T, expression, longest delay -> number
         self.pipes = Pipes(run, self.follow)
         self.followed: dict[int, Span | None] = {}
+        self.texts = TextMemories(self, forms)
         #: makes a memory: name, expression, start -> nodes of its value and of the value before (events.py)
         self.remember: Callable[[str, int, int, Span | None], tuple[int, int]]
 
@@ -89,6 +92,8 @@ class Discretes:
         for position in sorted(self.memory):
             if not self.symbols.is_text(position):
                 self.symbols.add(position, Kind.DISCRETE)
+            elif self.flat.variables[position].type.base is BaseType.STRING:
+                self.texts.declare(position)
 
     def _stand_in(self, position: int, number: int) -> Value:
         """A discrete variable among parameters, which may ask for its size, not for its value."""
@@ -140,7 +145,7 @@ class Discretes:
             return self.values[position]
         if position in self.memory:
             is_text = self.symbols.is_text(position)
-            self.values[position] = "…" if is_text else self.symbols.value(position)
+            self.values[position] = self.texts.value(position) if is_text else self.symbols.value(position)
             return self.values[position]
         self.evaluation_order(position)
         todo = [position]
@@ -172,7 +177,7 @@ class Discretes:
         if known is None:
             symbols, shape = self.symbols, self.symbols.shape(position)
             if symbols.is_text(position):
-                return "…"
+                return self.texts.before(position)
             first = symbols.add(position, Kind.BEFORE, "pre({})")
             nodes = [var(self.g, number) for number in range(first, first + prod(shape))]
             known = Arr(shape, nodes) if shape else nodes[0]
@@ -363,6 +368,8 @@ class Discretes:
     def _changed(self, name: str, operand: int) -> Value:
         """edge(b) = b and not pre(b), change(v) = v <> pre(v)."""
         now, before = self.run.value(operand), self._past(operand)
+        if isinstance(now, str) and isinstance(before, str):
+            return compared(self.run, "<>", now, before, self.run.tape.spans[operand])
         if name == "edge":
             return map2(self.g, lambda g, x, y: logical_and(g, x, logical_not(g, y)), now, before)
         return map2(self.g, lambda g, x, y: binary(g, Op.NE, x, y), now, before)

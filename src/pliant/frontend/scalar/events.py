@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 from pliant.errors import ModelError, NotSupportedError
@@ -71,43 +72,45 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.clocked import between, eliminated
 from pliant.frontend.scalar.discrete import Discretes
-from pliant.frontend.scalar.frames import EventFrame, framed
-from pliant.frontend.scalar.values import Rec, Value, scalars
-from pliant.ir import FLOOR_ROUNDING, Action, Check, Events, Kind, Memory, Op, Refusal, Span, StateSelect
+from pliant.frontend.scalar.event_actions import EventActions
+from pliant.frontend.scalar.frames import EventFrame, How, framed
+from pliant.frontend.scalar.values import Rec, Value, leaves, scalars
+from pliant.ir import FLOOR_ROUNDING, Events, Graph, Kind, Memory, Op, Refusal, Span
 
 _ACTIONS = (FlatAssert, FlatTerminate, FlatReinit)
-
-
-@dataclass(frozen=True)
-class _How:
-    """When and where a variable is set."""
-
-    under: tuple[EventFrame, ...]
-    span: Span | None
-    order: int | None = None  # of a statement in its algorithm section
-    active: int = NONE  # whether everything around it says so, where that is known already
 
 
 @dataclass(frozen=True)
 class _Branch:
     """One way in which one scalar is set."""
 
-    how: _How
-    value: int
+    how: How
+    value: int | str
 
 
 @dataclass(eq=False)
 class _Row:
     """One scalar equation between discrete variables that always holds."""
 
-    left: int
-    right: int
-    how: _How
-    choices: list[int] = field(default_factory=list)  # sides that are a variable alone
+    left: int | str
+    right: int | str
+    how: How
+    choices: list[int | str] = field(default_factory=list)  # sides that are a variable alone
     done: bool = False
-    value: int = NONE  # the other side of the one that is chosen
+    value: int | str = NONE  # the other side of the one that is chosen
 
-    def drop(self, v: int, number: Callable[[int], int]) -> bool:
+    def residual(self, g: Graph) -> int:
+        """Of numbers, 0 where it holds."""
+        assert isinstance(self.left, int)
+        assert isinstance(self.right, int)
+        return sub(g, self.left, self.right)
+
+    def number(self) -> int:
+        """What is chosen, of numbers."""
+        assert isinstance(self.value, int)
+        return self.value
+
+    def drop(self, v: int, number: Callable[[int | str], int]) -> bool:
         """Something else sets v; True if the row is still to be solved, and has one choice now or none."""
         self.choices = [e for e in self.choices if number(e) != v]
         return not self.done and len(self.choices) < 2
@@ -121,7 +124,7 @@ class EventBuilder:
         self.run, self.g, self.symbols, self.flat = discretes.run, discretes.g, discretes.symbols, discretes.flat
         self.nodes = discretes.nodes
         self.memories: list[Memory] = []
-        self.actions: list[Action] = []
+        self.actions = EventActions(self)
         #: condition and point of a loop -> node that is true when it rises
         self.triggers: dict[tuple[int, tuple[Value, ...]], int] = {}
         self.floors: dict[int, int] = {}
@@ -131,26 +134,29 @@ class EventBuilder:
 
     def finish(self) -> Events:
         """All memories, after the equations have been read."""
+        self._initial_texts()
         found = self._branches()
         for position in sorted(self.d.memory):
             if not self.symbols.is_text(position):
                 self._memories(position, found.get(position, []))
-        self._indices()
+            elif position in self.d.texts.elements:
+                self._text_memories(position, found.get(position, []))
+        self.actions.finish()
         return self.completed(Events())
 
     def completed(self, events: Events) -> Events:
         """The same with what was added since: variables that no equation reads may need memories, too."""
         memories = (*events.memories, *self.memories[len(events.memories) :])
         clocks = tuple(self.d.clocks.values())
-        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions), self.d.initial, self.d.terminal)
+        return Events(memories, tuple(self.d.kept), clocks, tuple(self.actions.found), self.d.initial, self.d.terminal)
 
     # ------------------------------------------------------------------------------------- assignments
 
-    def takes(self, left: int, right: int, span: Span | None) -> bool:
+    def takes(self, left: int | str, right: int | str, span: Span | None) -> bool:
         """An equation that sets a discrete variable; False if neither side is one that nothing else sets."""
         is_one = self._discrete(left) is not None or self._discrete(right) is not None
         if is_one:
-            self.fields.append(_Row(left, right, _How((), span)))
+            self.fields.append(_Row(left, right, How((), span)))
         return is_one
 
     def _branches(self) -> dict[int, list[list[_Branch]]]:
@@ -159,10 +165,10 @@ class EventBuilder:
         standing: list[_Row] = [*self.fields]
         for item, under in framed(self.flat.equations, self.run.over):
             if isinstance(item, FlatEquation) and item.variability is Variability.DISCRETE:
-                self._equation(item, _How(under, item.span, active=self._at_point(under)), found, standing)
+                self._equation(item, How(under, item.span, active=self._at_point(under)), found, standing)
             elif any(frame.is_when for frame in under) and not isinstance(item, _ACTIONS):
                 if isinstance(item, FlatInvoke):
-                    self._invoked(item, under)
+                    self.actions.invoked(item, under)
                     continue
                 raise NotSupportedError(
                     f"{item.span}: a loop, or an equation for a continuous variable, in a when-clause is not supported",
@@ -182,14 +188,14 @@ class EventBuilder:
         self.run.impure.last = None
         for order, (item, under) in enumerate(framed(section.body, self.run.over), 1):
             if isinstance(item, FlatAssign):
-                self._equation(item, _How(under, item.span, order), found, standing)
+                self._equation(item, How(under, item.span, order), found, standing)
 
-    def set_by_section(self, position: int, values: list[int], span: Span | None) -> None:
+    def set_by_section(self, position: int, values: list[int | str], span: Span | None) -> None:
         """What an algorithm section leaves of a discrete variable (sections.py)."""
-        self._add(self.left, position, range(len(values)), values, _How((), span))
+        self._add(self.left, position, range(len(values)), values, How((), span))
 
     def _equation(
-        self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
+        self, item: FlatEquation | FlatAssign, how: How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
     ) -> None:
         """What one equation or assignment for discrete variables sets; indices and impure calls count where it acts."""
         assert self.run.bounds is not None
@@ -201,10 +207,10 @@ class EventBuilder:
         with self.run.bounds.within(where), self.run.impure.reached_where(self._clause(item, how), follows=follows):
             self._sets(item, how, found, standing)
 
-    def _clause(self, item: FlatEquation | FlatAssign, how: _How) -> Callable[[], int] | None:
+    def _clause(self, item: FlatEquation | FlatAssign, how: How) -> Callable[[], int] | None:
         """When an item is reached: where the clauses around it say so, or where its clock ticks."""
         if how.under:
-            return lambda: self._active(how.under)
+            return lambda: self.active(how.under)
         sides = (item.left, item.right) if isinstance(item, FlatEquation) else ()
         read = [self.nodes[k] for k in self.run.tape.reachable(list(sides))] if sides else []
         clocks = [self.flat.variables[one.variable].clock for one in read if isinstance(one, VariableRef)]
@@ -212,23 +218,23 @@ class EventBuilder:
         return None if clock == NONE else lambda: self.d.tick(clock, how.span)
 
     def _sets(
-        self, item: FlatEquation | FlatAssign, how: _How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
+        self, item: FlatEquation | FlatAssign, how: How, found: dict[int, list[list[_Branch]]], standing: list[_Row]
     ) -> None:
         left, right = (item.left, item.right) if isinstance(item, FlatEquation) else (item.target, item.value)
         position, of = self._whole(item, left), self.d.of_equations
         if position != NONE and (how.under or id(item) not in of.either or id(item) in of.items):
             self._check_integer(position, left, right, how.span)
-            if position in self.d.memory and not self.symbols.is_text(position):
+            if position in self.d.memory:
                 value = self.d.assigned[position] if id(item) in of.items else right
-                values = scalars(self.d.shaped(position, value))
+                values = leaves(self.d.shaped(position, value))
                 self._add(found, position, range(len(values)), values, how)
             return
         pairs = self._sides(left, right)
         if not how.under and how.order is None:
             standing += [_Row(one, other, how) for one, other in pairs]
             return
-        for target, value in pairs:
-            self._set(found, target, value, how)
+        for one, other in pairs:
+            self._set(found, one, other, how)
 
     def _check_integer(self, position: int, left: int, right: int, span: Span | None) -> None:
         """An Integer variable takes no Real (4.9.2)."""
@@ -257,27 +263,31 @@ class EventBuilder:
             return NONE if is_real else node.variable
         return known
 
-    def _sides(self, left: int, right: int) -> list[tuple[int, int]]:
+    def _sides(self, left: int, right: int) -> list[tuple[int | str, int | str]]:
         """Scalar by scalar both sides of an equation for discrete variables."""
         given: Any
         target = self.nodes[left]  # of a call with several outputs those are taken that have a name
         read, given = self.run.sides(left, right)
         if isinstance(target, FlatTuple) and isinstance(given, list):
             given = Rec([one for e, one in zip(target.elements, given, strict=False) if e != NONE])
-        targets, values = scalars(Rec(read) if isinstance(read, list) else read), scalars(given)
+        targets, values = leaves(Rec(read) if isinstance(read, list) else read), leaves(given)
         return list(zip(targets, values * len(targets) if len(values) == 1 else values, strict=True))
 
-    def _set(self, found: dict[int, list[list[_Branch]]], target: int, value: int, how: _How) -> None:
+    def _set(self, found: dict[int, list[list[_Branch]]], target: int | str, value: int | str, how: How) -> None:
         """One scalar assignment; -v = e is v = -e."""
         root = self._discrete(target)
         if root is None:
             raise self._not_solved(how.span)
         v, sign = root
         position = self.symbols.owner[v]
-        self._add(found, position, [v - self.symbols.base[position]], [with_sign(self.g, sign, value)], how)
+        new = value if isinstance(value, str) else with_sign(self.g, sign, value)
+        self._add(found, position, [v - self.symbols.base[position]], [new], how)
 
-    def _discrete(self, e: int) -> tuple[int, int] | None:
+    def _discrete(self, e: int | str) -> tuple[int, int] | None:
         """A discrete variable and its sign, where the expression is nothing else."""
+        if isinstance(e, str):
+            which = self.d.texts.of_text.get(e)
+            return None if which is None else (which, 1)
         root = signed_variable(self.g, e)
         return root if root is not None and self.symbols.variables[root[0]].kind == Kind.DISCRETE else None
 
@@ -313,7 +323,9 @@ class EventBuilder:
                 continue
             row.done = True
             if not row.choices:
-                open_rows.append(row)
+                if isinstance(row.left, str) and row.left != row.right:
+                    raise self._not_solved(row.how.span)
+                open_rows += [] if isinstance(row.left, str) else [row]
                 continue
             target = row.choices[0]
             row.value = row.right if target == row.left else row.left
@@ -334,7 +346,7 @@ class EventBuilder:
     ) -> None:
         """Equations of clocks: in the place of those that are in loops, or stand for no variable, what solves them."""
         g, relations = self.g, self.run.relations
-        reads = {v: variables_of(g, *expand_relations(g, [row.value], relations)) for v, row in solved.items()}
+        reads = {v: variables_of(g, *expand_relations(g, [row.number()], relations)) for v, row in solved.items()}
         loops = in_loops(reads)
 
         def is_open(v: int) -> bool:
@@ -346,14 +358,14 @@ class EventBuilder:
             return v in loops or is_open(v)
 
         if rows:
-            residuals = [sub(g, row.left, row.right) for row in rows]
+            residuals = [row.residual(g) for row in rows]
             roots = {v for e in expand_relations(g, residuals, relations) for v in variables_of(g, e)}
             loops |= between(reads, roots, is_open)
         looped = [solved[v] for v in solved if v in loops]
 
         if rows or looped:
             all_rows = [*rows, *looped]
-            given = eliminated(g, [sub(g, row.left, row.right) for row in all_rows], is_unknown, relations)
+            given = eliminated(g, [row.residual(g) for row in all_rows], is_unknown, relations)
             if given is None and rows:
                 raise self._not_solved(rows[0].how.span)
             if given is not None:
@@ -364,7 +376,9 @@ class EventBuilder:
         for row in solved.values():
             self._set(found, row.choices[0], row.value, row.how)
 
-    def _number(self, e: int) -> int:
+    def _number(self, e: int | str) -> int:
+        if isinstance(e, str):
+            return self.d.texts.of_text[e]
         root = signed_variable(self.g, e)
         assert root is not None
         return root[0]
@@ -374,10 +388,10 @@ class EventBuilder:
         found: dict[int, list[list[_Branch]]],
         position: int,
         places: Any,
-        values: list[int],
-        how: _How,
+        values: list[int | str],
+        how: How,
     ) -> None:
-        lists = found.setdefault(position, [[] for _ in scalars(self.symbols.value(position))])
+        lists = found.setdefault(position, [[] for _ in range(prod(self.symbols.shape(position)))])
         for k, value in zip(places, values, strict=True):
             lists[k].append(_Branch(how, value))
 
@@ -389,20 +403,46 @@ class EventBuilder:
             number = self.symbols.base[position] + k
             value = before[k]
             for one in reversed(own):
-                if one.how.under:
-                    active = self._active(one.how.under) if one.how.active == NONE else one.how.active
-                    value = choose(self.g, active, one.value, value)
-                elif clock != NONE and one.how.order is None:
-                    value = choose(self.g, self.d.tick(clock, one.how.span), one.value, value)
-                else:
-                    value = one.value
+                assert isinstance(one.value, int)
+                active = self._acts_where(one.how, clock)
+                value = one.value if active is None else choose(self.g, active, one.value, value)
             if not own:
                 self._check_types(position)
-                variable = self.symbols.variables[number]
-                text = f"nothing sets the discrete variable {variable.name} (when-clauses inside if-equations are lost)"
-                self.symbols.refusals.append(Refusal(text, variable.span))
+                self._is_lost(self.symbols.variables[number].name, position)
             span = own[0].how.span if own else self.symbols.variables[number].span
             self.memories.append(Memory(number, self.g.nodes[before[k]][1], value, starts[k], span))
+
+    def _acts_where(self, how: How, clock: int) -> int | None:
+        """When a branch counts; None: always."""
+        if how.under:
+            return self.active(how.under) if how.active == NONE else how.active
+        return self.d.tick(clock, how.span) if clock != NONE and how.order is None else None
+
+    def _is_lost(self, name: str, position: int) -> None:
+        text = f"nothing sets the discrete variable {name} (when-clauses inside if-equations are lost)"
+        self.symbols.refusals.append(Refusal(text, self.flat.variables[position].span))
+
+    def _text_memories(self, position: int, branches: list[list[_Branch]]) -> None:
+        texts, own = self.d.texts, self.flat.variables[position]
+        for k, element in enumerate(texts.elements[position]):
+            given = branches[k] if branches else []
+            state = texts.state(position, k, element.before)
+            for one in reversed(given):
+                assert isinstance(one.value, str)
+                new, active = texts.state(position, k, one.value), self._acts_where(one.how, own.clock)
+                state = new if active is None else texts.chosen(active, new, state)
+            if not given:
+                self._is_lost(own.name, position)
+            self.memories += texts.memories(position, k, state, given[0].how.span if given else own.span)
+
+    def _initial_texts(self) -> None:
+        """`s = "..."` or `pre(s) = "..."` among initial equations."""
+        for item in self.flat.initial_equations:
+            if isinstance(item, FlatEquation):
+                left = self.nodes[item.left]
+                target = self.nodes[left.operands[0]] if isinstance(left, FlatBuiltin) and left.name == "pre" else left
+                if isinstance(target, VariableRef) and target.variable in self.d.texts.elements:
+                    self.d.texts.begin(target.variable, self.d.shaped(target.variable, item.right))
 
     def _check_types(self, position: int) -> None:
         """An equation between a discrete variable that nothing else sets and a Real: it was meant to set it."""
@@ -424,7 +464,7 @@ class EventBuilder:
 
     # ----------------------------------------------------------------------------------------- activation
 
-    def _active(self, under: tuple[EventFrame, ...]) -> int:
+    def active(self, under: tuple[EventFrame, ...]) -> int:
         """True where everything around an item says so."""
         active = const(self.g, 1.0)
         for frame in under:
@@ -439,7 +479,7 @@ class EventBuilder:
         """Activation of conditions that depend on the variable of a loop: asked for while it has its value."""
         conditions = [e for frame in under for e in (frame.condition, *(b for b, _ in frame.before)) if e != NONE]
         depends = self.run.tape.depends
-        return self._active(under) if any(depends[e] >> 2 for e in conditions) else NONE
+        return self.active(under) if any(depends[e] >> 2 for e in conditions) else NONE
 
     def _says(self, condition: int, span: Span | None, is_when: bool) -> int:
         return self.rise(condition, span) if is_when else self.run.scalar(condition)
@@ -505,70 +545,3 @@ class EventBuilder:
             self.memories[place] = replace(self.memories[place], expression=expression)
             self.floors[e] = known
         return known
-
-    # -------------------------------------------------------------------------------------------- actions
-
-    def _invoked(self, item: FlatInvoke, under: tuple[EventFrame, ...]) -> None:
-        """A call for what it does: at the end of a run, where nothing of the model depends on it, it is not made."""
-        if any(self._reads_terminal(frame.condition) for frame in under if frame.is_when):
-            self.symbols.notes.append(f"{item.span}: a call at the end of the run is not made")
-            return
-        raise NotSupportedError(
-            f"{item.span}: a call without a result in a when-clause is not supported",
-            hint="let the function give a number, and assign it to a discrete variable",
-        )
-
-    def action(self, item: FlatItem, under: tuple[EventFrame, ...]) -> None:
-        """reinit, terminate or an assertion in a when-clause."""
-        assert self.run.bounds is not None
-        with self.run.bounds.within(_How(under, item.span)):
-            self.act(item, self._active(under))
-
-    def act(self, item: FlatItem, active: int) -> None:
-        """The same where its condition is known."""
-        if isinstance(item, FlatAssert) and not item.is_error:
-            return
-        with self.run.impure.reached_where(lambda: active):
-            self._acts(item, active)
-
-    def fails(self, check: Check) -> None:
-        """What must hold at events, where its condition says that it is reached."""
-        if check.is_error:
-            active = logical_not(self.g, check.condition)
-            self.actions.append(Action("fail", active, message=check.message, span=check.span, is_index=check.is_index))
-
-    def _acts(self, item: FlatItem, active: int) -> None:
-        if isinstance(item, FlatReinit):
-            states = scalars(self.run.value(item.state))
-            values = scalars(self.run.value(item.value))
-            for state, value in zip(states, values if len(values) > 1 else values * len(states), strict=True):
-                number = self.g.nodes[state][1]
-                self.symbols.change(number, state_select=StateSelect.ALWAYS)
-                self.actions.append(Action("reset", active, number, value, span=item.span))
-            return
-        assert isinstance(item, (FlatAssert, FlatTerminate))
-        if isinstance(item, FlatAssert):
-            active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(item.condition)))
-        message = str(self.run.value(item.message))
-        word = "stop" if isinstance(item, FlatTerminate) else "fail"
-        self.actions.append(Action(word, active, message=message, span=item.span))
-
-    def _indices(self) -> None:
-        """What must hold of indices where something acts at events."""
-        assert self.run.bounds is not None
-        for where, check in self.run.bounds.acting:
-            active = const(self.g, 1.0)
-            if isinstance(where, _How):
-                active = self._active(where.under) if where.active == NONE else where.active
-            elif isinstance(where, int):
-                active = self.d.tick(where, check.span)
-            outside = logical_not(self.g, self.run.bounds.finished(check).condition)
-            active = logical_and(self.g, active, outside)
-            self.actions.append(
-                Action("fail", active, value=check.index, message=check.message, span=check.span, is_index=True)
-            )
-
-    def _reads_terminal(self, which: int) -> bool:
-        numbers = () if which == NONE else self.run.tape.reachable([which])
-        found = (self.nodes[n] for n in numbers)
-        return any(isinstance(node, FlatBuiltin) and node.name == "terminal" for node in found)

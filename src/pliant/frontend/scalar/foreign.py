@@ -1,7 +1,9 @@
 """Calls of external functions, and external objects.
 
 A call becomes one FOREIGN node for each number that is read of what it gives. Where all arguments are known it is made
-now; strings must be known in any case. An object is its constructor's node, over parameters.
+now. Strings that are given and change are made at the call; one that a pure function gives is a part of the texts that
+read it. A call for what it does gives one number, so that something can ask for it. An object is its constructor's
+node, over parameters.
 """
 
 from __future__ import annotations
@@ -13,15 +15,16 @@ from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, value_of
 from pliant.foreign.calls import CSignature, ForeignArgument, ForeignCall, ForeignType
 from pliant.foreign.evaluate import results
-from pliant.foreign.wrapper import n_out
+from pliant.foreign.wrapper import n_out, n_texts_out
 from pliant.frontend.flat.expressions import NONE, FlatField, FlatIndex, LocalRef
 from pliant.frontend.flat.model import DerivativeRule, FlatExternal, FlatFunction
 from pliant.frontend.flat.types import BaseType, Type
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.interpret import Interpreter
-from pliant.frontend.scalar.open_texts import known_text
+from pliant.frontend.scalar.open_texts import known_text, placed, settled
 from pliant.frontend.scalar.values import Arr, Rec, Value, like
 from pliant.ir import Op
+from pliant.texts import OPEN, CalledText, OpenText, operands_of
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
@@ -54,19 +57,26 @@ class ForeignCalls:
         own, external = self._checked(function)
         signature, given, texts, objects = self._taken(own, external, own.name)
         gives_text = self._gives_text(signature)
-        if gives_text:  # strings are known, so what they are made from is
+        if gives_text and not any(self.run.masks.of(e) & ~PARAM for e in given):
             why = f"`{own.name}` gives a String"
             given = [e if k in objects else const(self.g, self.run.number(e, why)) for k, e in enumerate(given)]
+        is_known = all(value_of(self.g, e) is not None for e in given)
+        if gives_text and not own.is_pure and not is_known:
+            raise NotSupportedError(
+                f"`{own.name}` is impure and gives a String that changes during the simulation",
+                hint="let it give numbers, or read the text before: in the value of a parameter",
+            )
         lead = () if own.is_pure or gives_text else self.run.impure.lead()
         call = self._call(function, signature, len(given), tuple(texts), tuple(objects), own, len(lead))
         is_now = own.is_pure or gives_text or self.is_before()  # else it may give something else next time
-        if is_now and all(value_of(self.g, e) is not None for e in given):
+        if is_now and is_known:
             numbers, strings = results(call, [float(value_of(self.g, e) or 0.0) for e in given])
             return self._outputs(function, external, iter([const(self.g, x) for x in numbers]), iter(strings))
         nodes = [self.g.intern((Op.FOREIGN, call, k, *lead, *given)) for k in range(call.n_outputs)]
-        if lead and nodes:
+        if lead:
             self.run.impure.made(nodes[0])
-        return self._outputs(function, external, iter(nodes), iter(()))
+        made = (OpenText([CalledText(call, k, tuple(given))]) for k in range(n_texts_out(signature)))
+        return self._outputs(function, external, iter(nodes), made)
 
     def _checked(self, function: int) -> tuple[FlatFunction, FlatExternal]:
         own = self.functions[function]
@@ -93,8 +103,13 @@ class ForeignCalls:
         is_own = not own.is_pure and self.run.impure.each
         found = None if is_own else self.known.get(key)
         if found is None:
-            found = ForeignCall(signature, n_args, n_out(signature), texts, objects, own.is_pure, n_lead, span=own.span)
-            found = self._with_derivative(function, found, own)
+            n_texts = sum(len(operands_of(one)) for one in texts)
+            n_outputs = n_out(signature) or int(not own.is_pure)  # one that somebody can ask for
+            found = ForeignCall(
+                signature, n_args, n_outputs, texts, objects, own.is_pure, n_texts, n_lead, span=own.span
+            )
+            if not n_texts:
+                found = self._with_derivative(function, found, own)
             self.known[key] = found
         return found
 
@@ -103,7 +118,7 @@ class ForeignCalls:
     def _taken(
         self, own: FlatFunction, external: FlatExternal, name: str
     ) -> tuple[CSignature, list[int], list[str], list[int]]:
-        """The signature; the numbers given, the strings, and which numbers are objects."""
+        """The signature; the numbers given, the strings over their places, and which numbers are objects."""
         types = self.run.tape.types
         arguments: list[ForeignArgument] = []
         given: list[int] = []
@@ -136,7 +151,7 @@ class ForeignCalls:
             external.library_folder,
             external.source_folder,
         )
-        return found, given, texts, objects
+        return found, given, [placed(one, given) for one in texts], objects
 
     def _type(self, of: Type, value: Value, name: str) -> ForeignType:
         shape = value.shape if isinstance(value, Arr) else ()
@@ -163,13 +178,8 @@ class ForeignCalls:
                 self._flatten(one, field, given, texts, name)
         elif isinstance(value, str):
             if name is not None:
-                text = known_text(value, f"a text that `{name}` is given is made of it")
-                if text is None:
-                    raise NotSupportedError(
-                        "a String that changes during the simulation is given to an external function",
-                        hint="give it a constant String, or a parameter",
-                    )
-                texts.append(text)
+                known = known_text(self.run, value, f"a text that `{name}` is given is made of it")
+                texts.append(settled(self.g, value) if known is None else known)
         else:
             given.append(value)
 
@@ -339,7 +349,7 @@ class ForeignCalls:
 def _filled(value: Value, numbers: Iterator[int], strings: Iterator[str]) -> Value:
     """A value of the same form with what the call gave."""
     if isinstance(value, str):
-        return next(strings, "…")
+        return next(strings, OPEN)
     if isinstance(value, Arr):
         return Arr(value.shape, [_filled(one, numbers, strings) for one in value.flat])
     if isinstance(value, Rec):

@@ -50,3 +50,13 @@ def _framed(
         if isinstance(item, FlatIf):
             frame = EventFrame(NONE, item.span, False, before)
             yield from _framed(item.otherwise, (*under, frame), over)
+
+
+@dataclass(frozen=True)
+class How:
+    """When and where a variable is set."""
+
+    under: tuple[EventFrame, ...]
+    span: Span | None
+    order: int | None = None  # of a statement in its algorithm section
+    active: int = NONE  # whether everything around it says so, where that is known already

@@ -28,11 +28,13 @@ from pliant.frontend.scalar.foreign import ForeignCalls
 from pliant.frontend.scalar.interpret import Interpreter
 from pliant.frontend.scalar.inverses import inverses_of
 from pliant.frontend.scalar.loops import run_as_loop
+from pliant.frontend.scalar.open_texts import message_of, shown_now
 from pliant.frontend.scalar.routines import Demand, Routines
 from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.unassigned import check_assigned
-from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, scalars
+from pliant.frontend.scalar.values import Arr, Rec, Value, leaves, like, numbers, scalars
 from pliant.ir import Check, Function, Op
+from pliant.texts import joined
 
 MAX_DEPTH = 60
 OPEN_DEPTH = 20  # calls inside each other, of a recursion whose end depends on what moves
@@ -105,6 +107,7 @@ class Calls:
         self.demands: list[list[Demand]] = []  # of each entry, over its arguments
         self.collected: list[Demand] | None = None
         self.checks: list[Check] = []
+        self.at_event: list[Check] | None = None  # of a call that is made at events for what it does
         self.depth = 0
         self.building = 0
         self.active: set[int] = set()
@@ -136,15 +139,26 @@ class Calls:
         self.collected = demands
         self.building += 1
         try:
-            yield demands
+            with run.impure.tried():
+                yield demands
         finally:
             self.building -= 1
             run.events, run.acting, run.guarded, run.conditions, self.collected = before
 
+    @contextmanager
+    def acting(self) -> Iterator[list[Check]]:
+        """A call at events for what it does: what must hold there."""
+        before, found = self.at_event, list[Check]()
+        self.at_event = found
+        try:
+            yield found
+        finally:
+            self.at_event = before
+
     def require(self, demand: Demand) -> None:
         """A check of the model, or of the body that is run for itself."""
         if not self.building:
-            self.checks.append(demand.check)
+            (self.checks if self.at_event is None else self.at_event).append(demand.check)
         elif self.collected is not None:
             self.collected.append(demand)
 
@@ -287,19 +301,21 @@ class Calls:
         """An assertion inside a function: constant ones are decided now, others are checked while simulating."""
         g, run = self.g, self.run
         condition, reached = run.scalar(item.condition), run.reached()
-        if reached is None or value_of(g, condition) or any(g.nodes[i][0] == Op.REL for i in reachable(g, [reached])):
+        if reached is None or value_of(g, condition):
+            return
+        if self.at_event is None and any(g.nodes[i][0] == Op.REL for i in reachable(g, [reached])):
             return  # a branch that a relation holds open may be left a little late
         holds = logical_or(g, logical_not(g, logical_and(g, reached, live)), condition)
         known = value_of(g, holds)
         if known:
             return
-        text = f"`{name}`: {run.value(item.message)}"
+        text = joined(f"`{name}`: ", message_of(run, item.message))
         if known is None or self.routines.in_loops:
             check = Check(holds, text, item.is_error, item.span)
             if not self.routines.asserted(check):
                 self.require(Demand(check))
         elif item.is_error:
-            message = run.value(item.message)
+            message = shown_now(run, message_of(run, item.message))
             raise ModelError(f"assertion in function `{name}` fails: {message}", hint="check the arguments of the call")
 
     # -------------------------------------------------------------------------- calls that stay as they are
@@ -319,10 +335,8 @@ class Calls:
     def _is_usable(self, function: int, derivative: DerivativeRule, args: list[Value]) -> bool:
         """The annotation fits: constant where it says zero derivative, not Real only where constant."""
         for k, (arg, says) in enumerate(zip(args, derivative.inputs, strict=True)):
-            if isinstance(arg, str):
-                continue
             if not self._is_real(function, k):
-                if any(value_of(self.g, e) is None for e in scalars(arg)):
+                if any(value_of(self.g, e) is None for e in numbers(arg)):
                     return False
             elif says == "zero" and self._moves([arg]):
                 return False
@@ -344,7 +358,7 @@ class Calls:
         """It has an inverse, and arguments that are not Real do not change."""
         if not self.functions[function].inverses or function in self.active:
             return False
-        others = (a for k, a in enumerate(args) if not self._is_real(function, k) and not isinstance(a, str))
+        others = (a for k, a in enumerate(args) if not self._is_real(function, k))
         return not any(self.run.masks.of(e) & ~PARAM for a in others for e in numbers(a))
 
     def _keep(self, function: int, chosen: int, derivative: DerivativeRule | None, args: list[Value]) -> list[Value]:
@@ -355,8 +369,8 @@ class Calls:
         flat = [e for k, arg in enumerate(args) if self._is_real(function, k) for e in scalars(arg)]
         leaf = {g.intern((Op.ARG, k)): e for k, e in enumerate(flat)}
         for demand in self.demands[number]:
-            (condition,) = substitute(g, [demand.check.condition], leaf)
-            self.routines.demand(replace(demand, check=replace(demand.check, condition=condition)))
+            check = demand.check.rewritten(lambda e: substitute(g, [e], leaf)[0])
+            self.routines.demand(replace(demand, check=check))
         outputs: Iterator[int] = (g.intern((Op.CALL, number, k, *flat)) for k in count())
         return [like(value, outputs) for value in template]
 
@@ -366,7 +380,7 @@ class Calls:
         """Number of the function's entry and the form of its outputs."""
         real = [self._is_real(function, k) for k in range(len(args))]
         fixed = tuple(
-            "" if r else a if isinstance(a, str) else tuple(scalars(a)) for r, a in zip(real, args, strict=True)
+            "" if r else a if isinstance(a, str) else tuple(leaves(a)) for r, a in zip(real, args, strict=True)
         )
         key = (function, chosen, fixed)
         if key in self.numbers:

@@ -26,6 +26,8 @@ class ImpureCalls:
         self.clause: Callable[[], int] | None = None  # whether what is evaluated is reached; None: it is not known when
         self.last: int | None = None  # the call before
         self.in_pure = 0  # > 0: in `pure(...)`
+        self.acting = False  # in a call for what it does
+        self.performed: list[int] = []  # impure calls in such calls, in order
 
     @property
     def each(self) -> bool:
@@ -47,6 +49,8 @@ class ImpureCalls:
         node = self.run.g.nodes[call]
         if node[0] == Op.FOREIGN and node[1].n_lead:
             self.last = call
+            if self.acting:
+                self.performed.append(call)
 
     @contextmanager
     def reached_where(self, clause: Callable[[], int] | None, *, follows: bool = False) -> Iterator[None]:
@@ -72,13 +76,22 @@ class ImpureCalls:
             yield
 
     @contextmanager
-    def tried(self) -> Iterator[None]:
-        """Calls that are evaluated here are no calls of the model."""
-        before = self.last
+    def for_effect(self) -> Iterator[None]:
+        """A call for what it does: nothing else may ask for the impure calls in it."""
+        before, self.acting = self.acting, True
         try:
             yield
         finally:
-            self.last = before
+            self.acting = before
+
+    @contextmanager
+    def tried(self) -> Iterator[None]:
+        """Calls that are evaluated here are no calls of the model."""
+        before, self.performed = (self.last, self.performed), []
+        try:
+            yield
+        finally:
+            self.last, self.performed = before
 
     @contextmanager
     def pure(self, is_pure: bool) -> Iterator[None]:

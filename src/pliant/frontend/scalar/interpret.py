@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import binary, choose, const, logical_and, logical_not, value_of
+from pliant.foreign.calls import ForeignCall
 from pliant.frontend.flat.expressions import NONE, FlatExpression, FlatLiteral, FlatLoop, FlatRange
 from pliant.frontend.scalar.dependence import PARAM, TIME, UNKNOWN, Masks
 from pliant.frontend.scalar.impure import ImpureCalls
-from pliant.frontend.scalar.open_texts import OPEN, known_text
+from pliant.frontend.scalar.open_texts import compared, selected
 from pliant.frontend.scalar.steps import COMPARE, MAKERS, Step
 from pliant.frontend.scalar.tape import FUNCTION_BIT, Tape
 from pliant.frontend.scalar.values import Arr, Rec, Value, describe, map2
@@ -58,6 +59,7 @@ class Interpreter:
         self.conditions: list[int] = []  # those of them that have a node
         self.turns = 1  # of loops that are written out, as their ends are not known
         self.impure = ImpureCalls(self)
+        self.comparisons: dict[object, ForeignCall] = {}  # of texts that are made while simulating
 
     # ------------------------------------------------------------------------------------------ running
 
@@ -73,6 +75,12 @@ class Interpreter:
         elif values[root] is None:
             self._run_once([root])
         return values[root]  # type: ignore[return-value]
+
+    def again(self, root: int) -> Value:
+        """Value of an expression that is not to be taken from what was found before."""
+        if not self.tape.depends[root]:
+            self.values[root] = None
+        return self.value(root)
 
     def sides(self, left: int, right: int) -> tuple[Value, Value]:
         """Both sides of an equation. What has the smaller number is evaluated first, whichever side it stands on."""
@@ -245,7 +253,7 @@ class Interpreter:
     def relation(self, number: int, operator: str, x: Value, y: Value) -> Value:
         """A comparison: a constant, a relation that makes events, or a plain node."""
         if not isinstance(x, int) or not isinstance(y, int):
-            return self._compare_others(operator, x, y)
+            return self._compare_others(number, operator, x, y)
         op, swap = COMPARE[operator]
         a, b = (y, x) if swap else (x, y)
         plain = binary(self.g, op, a, b)
@@ -272,17 +280,9 @@ class Interpreter:
         self.relation_numbers[a, b, strict] = new
         return g.intern((Op.REL, new))
 
-    def _compare_others(self, operator: str, x: Value, y: Value) -> Value:
+    def _compare_others(self, number: int, operator: str, x: Value, y: Value) -> Value:
         if isinstance(x, str) and isinstance(y, str):
-            a, b = (known_text(one, "a text that is made of it is compared") for one in (x, y))
-            if a is None or b is None:
-                raise NotSupportedError(
-                    "a text that changes during the simulation is compared", hint="compare what the text is made from"
-                )
-            result = {"==": a == b, "<>": a != b, "<": a < b, ">": a > b}.get(operator)
-            if result is None:
-                result = a <= b if operator == "<=" else a >= b
-            return const(self.g, float(result))
+            return compared(self, operator, x, y, self.tape.spans[number])
         op, swap = COMPARE[operator]
         return map2(self.g, lambda g, a, b: binary(g, op, b, a) if swap else binary(g, op, a, b), x, y)
 
@@ -292,7 +292,7 @@ class Interpreter:
         if isinstance(a, int) and isinstance(b, int):
             return choose(g, condition, a, b)
         if isinstance(a, str) and isinstance(b, str):
-            return a if a is b or (a == b and OPEN not in a) else OPEN
+            return selected(condition, a, b)
         if isinstance(a, Arr) and isinstance(b, Arr) and a.shape == b.shape:
             return Arr(a.shape, [self.select(condition, x, y) for x, y in zip(a.flat, b.flat, strict=True)])
         if isinstance(a, Rec) and isinstance(b, Rec):
@@ -301,3 +301,13 @@ class Interpreter:
             f"the branches of an if-expression differ in size: {describe(a)} and {describe(b)}",
             hint="give both branches the same size",
         )
+
+
+@contextmanager
+def paused_events(run: Interpreter) -> Iterator[None]:
+    """Relations that are made here are evaluated and give no events."""
+    before, run.events = run.events, False
+    try:
+        yield
+    finally:
+        run.events = before

@@ -43,7 +43,7 @@ def inverses_of(
         finally:
             run.locals[function] = saved
         checks = [one.check for one in demands]
-        roots = [value, *(one.condition for one in checks)]
+        roots = [value, *(e for one in checks for e in one.expressions())]
         read = {g.nodes[i][1] for i in reachable(g, roots) if g.nodes[i][0] == Op.ARG}
         given = [k for k in read if k >= first]
         if (
@@ -54,11 +54,9 @@ def inverses_of(
         ):
             continue
         leaf = {g.intern((Op.ARG, given[0])): g.intern((Op.ARG, first))}
-        value, *conditions = substitute(g, roots, leaf)
-        kept = tuple(
-            type(one)(condition, one.message, one.is_error, one.span)
-            for one, condition in zip(checks, conditions, strict=True)
-        )
+        value, *others = substitute(g, roots, leaf)
+        parts = iter(others)
+        kept = tuple(one.rewritten(lambda _, parts=parts: next(parts)) for one in checks)  # type: ignore[misc]
         found.append(Inverse(g.nodes[u][1], given[0] - first, value, kept))
     return tuple(found)
 

@@ -8,7 +8,6 @@ assertion in it, and of each index, the state keeps whether it has held so far.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
@@ -27,7 +26,7 @@ from pliant.expr.build import (
 from pliant.frontend.flat.expressions import FlatArray, FlatField, FlatIndex, FlatRecord, FlatTuple
 from pliant.frontend.flat.model import FlatAssign, FlatFor, FlatItem, FlatWhile, walk
 from pliant.frontend.scalar.values import Arr, Rec, Value, like, scalars
-from pliant.ir import LOOP_TURNS, PLAIN, Check, Graph, Op, Routine
+from pliant.ir import LOOP_TURNS, PLAIN, Check, Graph, Op, Routine, without_values
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.statements import BodyRunner
@@ -150,7 +149,7 @@ def run_as_loop(
         runner.store[k] = like(value, rest)
     ended = g.intern((Op.LE, g.intern((Op.ROUTINE, loop, 0, *arguments)), const(g, 1e300)))  # not where it is NaN
     for check, has_held in zip(checks, results[n + runner.traces :], strict=True):
-        runner.demand(replace(check, condition=has_held, index=-1))
+        runner.demand(without_values(check, has_held))
     runner.ended(ended, item, LOOP_TURNS)
     if runner.traces:
         runner.traced(results[n], [*initial, *given], item)

@@ -55,7 +55,8 @@ def drop_unused(system: System, unwanted: set[int]) -> None:
     g = system.graph
     if not unwanted and not system.relations:
         return
-    marks = marked(g, system.relations, [*roots_of(system), *(e for one in system.checks for e in one.expressions())])
+    shown = [*system.events.in_messages(), *(e for one in system.checks for e in one.expressions())]
+    marks = marked(g, system.relations, [*roots_of(system), *shown])
     read = {node[1] for node, mark in zip(g.nodes, marks, strict=True) if mark and node[0] == Op.REL}
     if not unwanted and len(read) == len(system.relations):
         return

@@ -19,8 +19,9 @@ from pliant.frontend.flat.expressions import FlatCall
 from pliant.frontend.flat.model import FlatFor, FlatWhile, expressions_of, walk
 from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.loops import FIRST_SYMBOL, extracted
-from pliant.frontend.scalar.values import Arr, Rec, Value, like, numbers, reals
+from pliant.frontend.scalar.values import Arr, Rec, Value, leaves, like, numbers, reals
 from pliant.ir import Check, Op, Routine
+from pliant.texts import rewritten
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
@@ -83,7 +84,8 @@ class Routines:
         """A parameter that is a whole number may say how the body is to be written out."""
         calls, masks = self.calls, self.run.masks
         for local, arg in zip(calls.functions[function].locals, args, strict=False):
-            for e, is_real in zip(numbers(arg), reals(arg, local.type, calls.flat.records), strict=False):
+            given = (e for e in leaves(arg) if isinstance(e, int))
+            for e, is_real in zip(given, reals(arg, local.type, calls.flat.records), strict=False):
                 if not is_real and value_of(self.g, e) is None and not masks.of(e) & ~PARAM:
                     return True
         return False
@@ -114,7 +116,7 @@ class Routines:
     def _form(self, arg: Value) -> object:
         """An argument with its numbers, without what is not a number."""
         if isinstance(arg, str):
-            return arg
+            return rewritten(arg, lambda e: value_of(self.g, e))  # type: ignore[arg-type, return-value]
         if isinstance(arg, Arr):
             return arg.shape, tuple(self._form(one) for one in arg.flat)
         if isinstance(arg, Rec):
@@ -147,6 +149,8 @@ class Routines:
 
             with run.impure.tried():
                 template = calls.body(function, [symbols(arg) for arg in args])
+                if run.impure.performed:
+                    return None
         except (ModelError, NotSupportedError):
             return None  # what is wrong is said where the body is put in the place of the call
         finally:
@@ -155,7 +159,7 @@ class Routines:
         return self._finished(calls.functions[function].name, template, demands, n)
 
     def _finished(self, name: str, template: list[Value], demands: list[Demand], n_args: int) -> Made | None:
-        roots = [e for one in template for e in numbers(one)] + [one.check.condition for one in demands]
+        roots = [e for one in template for e in numbers(one)] + [e for one in demands for e in one.check.expressions()]
         nodes = self.g.nodes
         under = reachable(self.g, roots)
         has_loop = any(nodes[i][0] == Op.ROUTINE and nodes[i][1].condition >= 0 for i in under)
@@ -176,10 +180,10 @@ class Routines:
 
     def _called(self, made: Made, moving: list[int]) -> list[Value]:
         outputs = [self._output(made, k, moving) for k in range(len(made.routine.outputs))]
-        conditions = outputs[len(outputs) - len(made.demands) :]
-        for demand, condition in zip(made.demands, conditions, strict=True):
-            self.demand(replace(demand, check=replace(demand.check, condition=condition, index=-1)))
         parts = iter(outputs)
+        asked = iter(outputs[sum(len(numbers(one)) for one in made.template) :])
+        for demand in made.demands:
+            self.demand(replace(demand, check=demand.check.rewritten(lambda _: next(asked))))
         return [like(value, parts) for value in made.template]
 
     def _output(self, made: Made, k: int, moving: list[int]) -> int:

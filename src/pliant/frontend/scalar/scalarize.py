@@ -38,18 +38,21 @@ from pliant.frontend.scalar.bounds import IndexBounds
 from pliant.frontend.scalar.builtins import Builtins
 from pliant.frontend.scalar.dependence import PARAM, Masks
 from pliant.frontend.scalar.discrete import Discretes
+from pliant.frontend.scalar.discrete_texts import MOST_READINGS, Forms
 from pliant.frontend.scalar.events import EventBuilder
 from pliant.frontend.scalar.externals import Externals
 from pliant.frontend.scalar.frames import framed
 from pliant.frontend.scalar.functions import Calls
 from pliant.frontend.scalar.interpret import Interpreter
+from pliant.frontend.scalar.open_texts import message_of, shown_now
 from pliant.frontend.scalar.renumber import drop_unused, unread
 from pliant.frontend.scalar.sections import AlgorithmSections
 from pliant.frontend.scalar.starts import StartTaker
 from pliant.frontend.scalar.symbols import Symbols
 from pliant.frontend.scalar.tape import Tape
-from pliant.frontend.scalar.values import Arr, Rec, Value, difference, numbers, reals, scalars
-from pliant.ir import Check, Equation, Kind, Op, Refusal, Span, System
+from pliant.frontend.scalar.values import Arr, Rec, Value, difference, leaves, reals, scalars
+from pliant.ir import Check, Equation, Kind, Op, Refusal, Span, System, without_values
+from pliant.texts import operands_of
 
 _MAX_PASSES = 20
 _INDEX = re.compile(r"\[[\d,]+\](?=$| )")  # at the end of a name
@@ -70,10 +73,18 @@ def _scalarize(flat: FlatModel, fold_parameters: bool) -> System:
     tape = Tape(flat)
     used = {k: one.locked for k, one in enumerate(flat.variables) if one.is_evaluated}
     forced = _with_sources(tape, used)
+    forms: Forms | None = None
+    readings = 0
     for _ in range(_MAX_PASSES):
-        builder = _Builder(tape, forced, fold_parameters)
+        builder = _Builder(tape, forced, fold_parameters, forms)
         system = builder.build()
         new = {k: why for k, why in builder.symbols.new_forced.items() if k not in forced}
+        found = builder.discretes.texts.found()
+        if found is not None and not new:
+            forms, readings = found, readings + 1
+            if readings > MOST_READINGS:
+                raise _endless_texts(flat, forms)
+            continue
         if not new:
             system.experiment = (flat.experiment.start, flat.experiment.stop, flat.experiment.interval)
             system.digest = hashlib.sha256(f"{fold_parameters} {flat.digest}".encode()).hexdigest()
@@ -83,6 +94,19 @@ def _scalarize(flat: FlatModel, fold_parameters: bool) -> System:
     raise NotSupportedError(
         f"sizes depend on parameters in more than {_MAX_PASSES} stages, the last ones on {names}",
         hint="give these parameters numbers instead of expressions",
+    )
+
+
+def _endless_texts(flat: FlatModel, forms: Forms) -> NotSupportedError:
+    """Strings that are made of each other."""
+    most = max(len(one) for one in forms.texts.values())
+    first = next(position for (position, _), one in forms.texts.items() if len(one) == most)
+    own = flat.variables[first]
+    return NotSupportedError(
+        f"{own.span or flat.name}: the String `{own.name}` and others are made of what they were before: they may grow "
+        "without end",
+        hint="keep the numbers, and make the text of them",
+        span=own.span,
     )
 
 
@@ -103,14 +127,14 @@ def _with_sources(tape: Tape, forced: dict[int, str]) -> dict[int, str]:
 class _Builder:
     """One pass over the model."""
 
-    def __init__(self, tape: Tape, forced: dict[int, str], fold_parameters: bool) -> None:
+    def __init__(self, tape: Tape, forced: dict[int, str], fold_parameters: bool, forms: Forms | None) -> None:
         self.tape, self.flat, self.nodes = tape, tape.flat, tape.nodes
         self.system = System(tape.flat.name)
         g = self.system.graph
         masks = Masks(g, self.system.variables)
         self.run = run = Interpreter(g, tape, masks)
         self.symbols = Symbols(run, forced, fold_parameters)
-        self.discretes = Discretes(run, self.symbols)
+        self.discretes = Discretes(run, self.symbols, forms)
         self.events = EventBuilder(self.discretes)
         self.sections = AlgorithmSections(self.discretes, self.events)
         self.externals = Externals(run, self.symbols)
@@ -179,7 +203,16 @@ class _Builder:
                     self._choice(item, into, point)
             elif isinstance(item, FlatInvoke):
                 with self._at(item.span):
-                    self.run.value(item.call)  # its assertions are those of the model
+                    self._invoke(item)
+
+    def _invoke(self, item: FlatInvoke) -> None:
+        """A call for what it does: its assertions are those of the model; impure ones are made at the start."""
+        impure = self.run.impure
+        if impure.clause is None:
+            self.run.value(item.call)
+            return
+        with impure.reached_where(self.discretes.is_initial, follows=True), impure.for_effect():
+            self.run.again(item.call)
 
     def _is_mixed(self, item: FlatEquation) -> bool:
         """Between records that have fields which change at events only."""
@@ -189,14 +222,16 @@ class _Builder:
     def _has_discrete_fields(self, of: Type) -> bool:
         if of.base is BaseType.RECORD:
             return any(self._has_discrete_fields(one.type) for one in self.flat.records[of.number].fields)
-        return of.base not in (BaseType.REAL, BaseType.STRING)
+        return of.base is not BaseType.REAL
 
     def _mixed(self, item: FlatEquation, point: tuple[int, ...], into: list[Equation]) -> None:
         """Real fields give equations, the others are set at events."""
         left, right = self.run.sides(item.left, item.right)
-        kinds = reals(left, self.run.tape.types[item.left], self.flat.records)
-        for a, b, is_real in zip(numbers(left), numbers(right), kinds, strict=True):
-            if is_real or not self.events.takes(a, b, item.span):
+        kinds = iter(reals(left, self.run.tape.types[item.left], self.flat.records))
+        for a, b in zip(leaves(left), leaves(right), strict=True):
+            if isinstance(a, str) or isinstance(b, str):
+                self.events.takes(a, b, item.span)
+            elif next(kinds) or not self.events.takes(a, b, item.span):
                 into.append(Equation(sub(self.system.graph, a, b), item.span, item.origin, point))
 
     def _loop(self, item: FlatFor, into: list[Equation], point: tuple[int, ...]) -> None:
@@ -348,7 +383,7 @@ class _Builder:
             for item, under in framed(items, self.run.over):
                 if isinstance(item, FlatTerminate) or (under and isinstance(item, (FlatReinit, FlatAssert))):
                     with self._at(item.span):
-                        self.events.action(item, under)
+                        self.events.actions.action(item, under)
 
     def _assertions(self) -> None:
         """Assertions that hold always, outside of when-clauses."""
@@ -360,17 +395,18 @@ class _Builder:
 
     def _check(self, item: FlatAssert) -> None:
         run, g = self.run, self.system.graph
-        n_refusals, n_reasons = len(self.symbols.refusals), len(self.discretes.reasons)
+        n_refusals = len(self.symbols.refusals)
         holds = run.scalar(item.condition)
-        del self.symbols.refusals[n_refusals:]  # an assertion is only looked at, it makes no events
         known = value_of(g, holds)
-        if known or len(self.discretes.reasons) > n_reasons:
+        message = "" if known else message_of(run, item.message)
+        del self.symbols.refusals[n_refusals:]  # an assertion is only looked at, it makes no events
+        if known or any(v in self.discretes.reasons for v in variables_of(g, holds)):
             return  # true, or about something that is not supported
-        message = run.value(item.message)
         if known is None:
-            self.system.checks.append(Check(holds, str(message), item.is_error, item.span))
+            self.system.checks.append(Check(holds, message, item.is_error, item.span))
         elif item.is_error:
-            raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
+            text = shown_now(run, message)
+            raise ModelError(f"assertion fails: {text}", hint="change the parameters that it names")
 
     # -------------------------------------------------------------------------------------------- the end
 
@@ -398,13 +434,21 @@ class _Builder:
             else:
                 with self._at(span):
                     raise error
+        gone = unwanted.union(discretes.reasons)
         system.checks = [
-            check for check in system.checks if not self._reads(check.condition, unwanted, discretes.reasons)
+            without_values(check, check.condition) if self._reads(operands_of(check.message), gone) else check
+            for check in system.checks
+            if not self._reads([check.condition], gone)
         ]
+        actions = [
+            replace(one, message=str(one.message)) if self._reads(operands_of(one.message), gone) else one
+            for one in system.events.actions
+        ]
+        system.events = replace(system.events, actions=tuple(actions))
         drop_unused(system, unwanted)
 
-    def _reads(self, e: int, unwanted: set[int], leaves: dict[int, Refusal]) -> bool:
-        return any(number in unwanted or number in leaves for number in variables_of(self.system.graph, e))
+    def _reads(self, roots: list[int], gone: set[int]) -> bool:
+        return any(not gone.isdisjoint(variables_of(self.system.graph, e)) for e in roots)
 
 
 def sum_text(system: System, residual: Value) -> str:

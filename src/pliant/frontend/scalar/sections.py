@@ -10,7 +10,7 @@ counts where its condition rises, and the variables it sets keep what they had o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from pliant.frontend.flat.expressions import VariableRef
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
+    FlatAssign,
     FlatFor,
     FlatInvoke,
     FlatItem,
@@ -32,11 +33,13 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.bounds import EVENTS
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
+from pliant.frontend.scalar.interpret import paused_events
 from pliant.frontend.scalar.loops import run_as_loop
-from pliant.frontend.scalar.statements import BodyRunner, paused_events, too_long
+from pliant.frontend.scalar.open_texts import message_of, shown_now
+from pliant.frontend.scalar.statements import BodyRunner, too_long
 from pliant.frontend.scalar.symbols import is_discrete, is_parameter
 from pliant.frontend.scalar.tape import targets_of
-from pliant.frontend.scalar.values import Arr, Value, difference, scalars
+from pliant.frontend.scalar.values import Arr, Value, difference, leaves, scalars
 from pliant.ir import Check, Equation, Span
 
 if TYPE_CHECKING:
@@ -50,9 +53,11 @@ Placed = Callable[[Span | None], object]
 class SectionRunner(BodyRunner):
     """The statements of one section."""
 
-    def __init__(self, owner: AlgorithmSections, store: dict[int, Value | None], name: str) -> None:
+    def __init__(
+        self, owner: AlgorithmSections, store: dict[int, Value | None], name: str, *, is_initial: bool
+    ) -> None:
         super().__init__(owner.d.run, store, name)
-        self.owner = owner
+        self.owner, self.is_initial = owner, is_initial
         self.in_when = False
 
     def place(self, e: int) -> int | None:
@@ -104,9 +109,29 @@ class SectionRunner(BodyRunner):
         """Loops whose ends are known are written out, but in the turns of one that is not."""
         return self.owner.calls.routines.in_loops > 0 and super()._many_turns(item)
 
-    def not_called(self, item: FlatInvoke, error: NotSupportedError) -> None:
-        """Nothing of the model depends on it."""
-        self.owner.d.symbols.notes.append(f"{item.span}: a call is not made: {error.message}")
+    def invoke(self, item: FlatInvoke) -> None:
+        """At the start, or where a when-clause acts; what cannot be called is noted: nothing depends on it."""
+        impure = self.run.impure
+        initially = impure.reached_where(self.owner.d.is_initial, follows=True) if self.is_initial else nullcontext()
+        try:
+            with initially, impure.only_where(self.live), self._at_event():
+                super().invoke(item)
+        except NotSupportedError as error:
+            self.owner.d.symbols.notes.append(f"{item.span}: a call is not made: {error.message}")
+
+    def _assign(self, item: FlatAssign) -> None:
+        """In a when-clause functions demand what they do at its events."""
+        with self._at_event():
+            super()._assign(item)
+
+    @contextmanager
+    def _at_event(self) -> Iterator[None]:
+        if not self.in_when:
+            yield
+            return
+        with self.owner.calls.acting() as checks:
+            yield
+        self.owner.events.actions.demand(checks)
 
     def symbol(self) -> int:
         """A new one."""
@@ -126,7 +151,7 @@ class SectionRunner(BodyRunner):
         if value_of(self.g, check.condition) or self.owner.calls.routines.asserted(check):
             return
         if self.in_when:
-            self.owner.events.fails(check)
+            self.owner.events.actions.fails(check)
         else:
             self.owner.checks.append(check)
 
@@ -142,7 +167,7 @@ class SectionRunner(BodyRunner):
         g, in_loop = self.g, self.owner.calls.routines.in_loops > 0
         reached = logical_and(g, self.path, self.live)
         if self.in_when and not in_loop:
-            self.owner.events.act(item, reached)
+            self.owner.events.actions.act(item, reached)
             return
         with paused_events(self.run):
             condition = self.run.scalar(item.condition)
@@ -150,11 +175,13 @@ class SectionRunner(BodyRunner):
         known = value_of(g, holds)
         if known:
             return
-        message = str(self.run.value(item.message))
+        with paused_events(self.run):
+            message = message_of(self.run, item.message)
         if known is None or in_loop:
             self.demand(Check(condition, message, item.is_error, item.span))
         elif item.is_error:
-            raise ModelError(f"assertion fails: {message}", hint="change the parameters that it names")
+            text = shown_now(self.run, message)
+            raise ModelError(f"assertion fails: {text}", hint="change the parameters that it names")
 
     def ended(self, condition: int, item: FlatWhile | FlatFor, turns: int) -> None:
         """The same."""
@@ -162,7 +189,7 @@ class SectionRunner(BodyRunner):
 
     def action(self, item: FlatReinit | FlatTerminate) -> None:
         """reinit and terminate, where they are reached."""
-        self.owner.events.act(item, logical_and(self.g, self.path, self.live))
+        self.owner.events.actions.act(item, logical_and(self.g, self.path, self.live))
 
 
 class AlgorithmSections:
@@ -178,10 +205,8 @@ class AlgorithmSections:
         found: list[Equation] = []
         for v, value in self._results(section, is_initial=False):
             own = self.d.flat.variables[v]
-            if self.d.symbols.is_text(v):
-                self.d.values[v] = value
-            elif is_discrete(own):
-                self.events.set_by_section(v, scalars(value), section.span)
+            if is_discrete(own):
+                self.events.set_by_section(v, leaves(value), section.span)
             else:
                 found += self._rows(self.d.symbols.value(v), value, section)
         return found
@@ -194,6 +219,7 @@ class AlgorithmSections:
         for v, value in results:
             own = self.d.flat.variables[v]
             if self.d.symbols.is_text(v):
+                self.d.texts.begin(v, value)
                 continue
             target = self.d.value(v) if is_discrete(own) else self.d.symbols.value(v)
             rows = self._rows(target, value, section)
@@ -214,7 +240,8 @@ class AlgorithmSections:
         store: dict[int, Value | None] = {v: self._start(v, is_initial=is_initial) for v in targets}
         always = const(self.d.g, 1.0)
         with self._assigned(store), self.d.run.impure.reached_where(lambda: always):
-            SectionRunner(self, store, section.path or self.d.run.tape.flat.name).items(section.body)
+            name = section.path or self.d.run.tape.flat.name
+            SectionRunner(self, store, name, is_initial=is_initial).items(section.body)
         return [(v, store[v]) for v in targets]  # type: ignore[misc]
 
     @contextmanager
@@ -229,17 +256,10 @@ class AlgorithmSections:
     def _start(self, v: int, *, is_initial: bool) -> Value:
         """What a variable holds when the section begins."""
         own, symbols = self.d.flat.variables[v], self.d.symbols
-        if symbols.is_text(v):
-            shape = symbols.shape(v)
-            text = self.d.run.value(own.start) if own.start is not None else ""
-            if not shape or isinstance(text, Arr):
-                return text
-            total = 1
-            for n in shape:
-                total *= n
-            return Arr(shape, [text] * total)
         if is_discrete(own) and not is_initial:
             return self.d.before(v)
+        if symbols.is_text(v):
+            return self.d.texts.start(v)
         first, shape = symbols.base[v], symbols.shape(v)
         total = 1
         for n in shape:

@@ -152,6 +152,8 @@ class StartTaker:
                     hint="write it for the variable as a whole, or give `start` and `fixed = true`",
                 )
             position = target.variable
+            if self.d.symbols.is_text(position):
+                continue  # discrete_texts.py
             values = scalars(self.d.shaped(position, item.right))
             for own, value in zip(scalars(self.d.value(position)), values, strict=True):
                 memory = self._behind(own)

@@ -8,7 +8,7 @@ happened, what follows only counts where it has not (specification 3.6, section 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -140,19 +140,17 @@ class BodyRunner:
             elif isinstance(item, FlatWhen):
                 self.when(item)
             elif isinstance(item, FlatInvoke):
-                try:
-                    with self.run.impure.only_where(live):
-                        self.run.value(item.call)
-                except NotSupportedError as error:
-                    self.not_called(item, error)
+                with self.run.impure.only_where(live):
+                    self.invoke(item)
             elif isinstance(item, (FlatReinit, FlatTerminate)):
                 self.action(item)
             else:
                 raise self._refused(type(item).__name__.removeprefix("Flat").lower())
 
-    def not_called(self, item: FlatInvoke, error: NotSupportedError) -> None:
-        """A call that is made for what it does and cannot be made."""
-        raise error
+    def invoke(self, item: FlatInvoke) -> None:
+        """A call for what it does."""
+        with self.run.impure.for_effect():
+            self.run.again(item.call)
 
     def _refused(self, kind: str) -> NotSupportedError:
         return NotSupportedError(
@@ -434,16 +432,6 @@ def with_field(base: Value, number: int, value: Value) -> Value:
     fields = list(base.fields)
     fields[number] = value
     return Rec(fields)
-
-
-@contextmanager
-def paused_events(run: Interpreter) -> Iterator[None]:
-    """Relations that are made here are evaluated and give no events."""
-    before, run.events = run.events, False
-    try:
-        yield
-    finally:
-        run.events = before
 
 
 def too_long(condition: int, item: FlatWhile | FlatFor, name: str, turns: int) -> Check:

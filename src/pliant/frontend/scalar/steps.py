@@ -40,12 +40,11 @@ from pliant.frontend.flat.expressions import (
     VariableRef,
 )
 from pliant.frontend.flat.types import BaseType
-from pliant.frontend.formats import as_text
 from pliant.frontend.scalar import arrays
-from pliant.frontend.scalar.dependence import PARAM
-from pliant.frontend.scalar.open_texts import OPEN, OpenText, joined, known_text
+from pliant.frontend.scalar.open_texts import number_text
 from pliant.frontend.scalar.values import Arr, Rec, Value, map1, map2, matrix_power, multiply, stack
 from pliant.ir import Graph, Op
+from pliant.texts import joined
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.interpret import Interpreter
@@ -391,35 +390,14 @@ def _builtin(run: Interpreter, number: int, node: FlatBuiltin) -> Step:
 
 
 def _string(run: Interpreter, number: int, given: tuple[int, ...]) -> Step:
-    """String(x, minimumLength, leftJustified, significantDigits, format); what parameters decide stays open."""
+    """String(x, minimumLength, leftJustified, significantDigits, format)."""
     values: list[Any] = run.values
     of = run.tape.types[given[0]]
     literals = run.tape.flat.enumerations[of.number].literals if of.base is BaseType.ENUMERATION else ()
-
-    def known(e: Any) -> Any:
-        return e if isinstance(e, str) else value_of(run.g, e)
+    kind = of.base.value.lower()
 
     def step() -> None:
-        taken = [values[a] for a in given]
-        if all(known(one) is not None for one in taken):
-            values[number] = text([known(one) for one in taken])
-        elif any(isinstance(one, int) and run.masks.of(one) & ~PARAM for one in taken):
-            values[number] = OPEN
-        else:
-            values[number] = OpenText(OPEN, lambda why: text([made(one, why) for one in taken]))
-
-    def made(one: Value, why: str) -> Any:
-        return known_text(one, why) if isinstance(one, str) else run.number(one, why)
-
-    def text(parts: list[Any]) -> str:
-        x, *options = parts
-        if literals:
-            x = literals[int(x) - 1] if 1 <= x <= len(literals) else str(int(x))
-        elif of.base is not BaseType.STRING:
-            x = bool(x) if of.base is BaseType.BOOLEAN else int(x) if of.base is BaseType.INTEGER else x
-        defaults: list[Any] = [0, True, 6, ""]
-        length, left, digits, form = [*options, *defaults[len(options) :]]
-        return as_text(x, digits=int(digits), length=int(length), left=bool(left), form=form)
+        values[number] = number_text(run, kind, literals, [values[a] for a in given])
 
     return step
 

@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from pliant.errors import ModelError, PliantError
+from pliant.errors import ModelError, NotSupportedError, PliantError
 from pliant.expr.build import const, substitute, value_of, var, variables_of
 from pliant.expr.evaluate import expand_relations
 from pliant.frontend.flat.model import FlatVariable
@@ -129,7 +129,8 @@ class Symbols:
     def attributes(self) -> None:
         """start, min, max and nominal of everything that moves; parameters have theirs already."""
         for position, first in list(self.base.items()):
-            self.bounds(position, first)
+            if not self.is_text(position):
+                self.bounds(position, first)
 
     def change(self, number: int, **attributes: Any) -> None:
         """Give a variable other attributes."""
@@ -453,6 +454,12 @@ class Symbols:
         if found is None:
             if position in self.failures:
                 raise self.failures[position]
+            if position not in self.base and self.flat[position].type.base is BaseType.STRING:
+                raise NotSupportedError(
+                    f"`{self.flat[position].name}` is an input and a String: inputs are numbers",
+                    hint="make it an enumeration, or a parameter",
+                    span=self.flat[position].span,
+                )
             found = self._symbols(self.base[position], self.shape(position))
             self.cache[position] = found
         return found

@@ -5,7 +5,7 @@ A *value* is one of
     int     a scalar: the number of a node in the graph (Booleans and enumerations are numbers, too)
     Arr     an array: shape and elements in row-major order
     Rec     a record: its fields in the order of its type
-    str     a string
+    str     a string; a OpenText has numbers in it that change
 
 The functions of :mod:`pliant.expr.build` work on scalars; here they are carried over to arrays.
 """
@@ -21,6 +21,7 @@ from pliant.errors import ModelError
 from pliant.expr.build import add, const, mul, sub
 from pliant.frontend.flat.types import BaseType, RecordType, Type
 from pliant.ir import Graph
+from pliant.texts import operands_of, rewritten
 
 Shape = tuple[int, ...]
 Scalar2 = Callable[[Graph, int, int], int]
@@ -90,17 +91,22 @@ def _string_error() -> ModelError:
     return ModelError("a string is used where a number is needed", hint="use a number or an enumeration instead")
 
 
-def numbers(value: Value) -> list[int]:
-    """All scalar elements that are numbers, in the order of ``like``."""
+def leaves(value: Value) -> list[int | str]:
+    """All scalar elements, numbers and strings, in order."""
     if isinstance(value, Arr):
-        return [e for element in value.flat for e in numbers(element)]
+        return [e for element in value.flat for e in leaves(element)]
     if isinstance(value, Rec):
-        return [e for field in value.fields for e in numbers(field)]
-    return [value] if isinstance(value, int) else []
+        return [e for field in value.fields for e in leaves(field)]
+    return [value]
+
+
+def numbers(value: Value) -> list[int]:
+    """All numbers in a value, in the order of ``like``: scalar elements, and those that strings are made of."""
+    return [e for one in leaves(value) for e in ([one] if isinstance(one, int) else operands_of(one))]
 
 
 def reals(value: Value, of: Type, records: Sequence[RecordType]) -> list[bool]:
-    """For each number in a value of a type, in the order of ``like``: is it Real?"""
+    """For each scalar in a value of a type that is a number: is it Real?"""
     if isinstance(value, Arr):
         return [one for element in value.flat for one in reals(element, of, records)]
     if isinstance(value, Rec):
@@ -117,7 +123,7 @@ def like(value: Value, new: Iterator[int]) -> Value:
         return Arr(value.shape, [like(element, new) for element in value.flat])
     if isinstance(value, Rec):
         return Rec([like(element, new) for element in value.fields])
-    return value
+    return rewritten(value, lambda _: next(new))
 
 
 def map1(function: Callable[[int], int], a: Value) -> Value:

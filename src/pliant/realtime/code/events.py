@@ -49,7 +49,13 @@ class DiscretePart:
 def check_events(s: SortedSystem, tau: float, start: float = 0.0) -> None:
     """Refuse events that a step of fixed cost cannot express."""
     for action in s.events.actions:
-        if action.kind != "reset" and not action.is_index:
+        if action.kind == "call":
+            raise NotSupportedError(
+                f"{s.system.name} cannot become a real-time step: `{action.message}` is called in a when-clause"
+                + (f"  {action.span}" if action.span else ""),
+                hint="leave the call out of the model that becomes a step",
+            )
+        if action.kind != "reset" and not action.is_index and not action.in_function:
             word = "terminate" if action.kind == "stop" else "assert"
             raise NotSupportedError(
                 f"{s.system.name} cannot become a real-time step: {word}({action.message!r}) in a when-clause"

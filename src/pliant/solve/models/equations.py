@@ -21,6 +21,7 @@ from pliant.solve.names import is_hidden
 from pliant.solve.results.result import VariableInfo, VariableKind, VariableType
 from pliant.sorted_system import SortedSystem
 from pliant.structure.diagnosis import describe_equation
+from pliant.texts import joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ def _assertions(s: SortedSystem) -> dict[str, Span]:
     """Messages as the generated code has them (cfile.py, hybrid.py), and the places that they name in short."""
     found = [(one.words, one.span) for one in s.checks]
     found += [(one.words, one.span) for one in s.events.actions if one.kind == "fail"]
-    placed = {f"{words} ({c_place(span)})": span for words, span in found if span is not None}
+    placed = {str(joined(words, f" ({c_place(span)})")): span for words, span in found if span is not None}
     calls = (node[1] for node in s.system.graph.nodes if node[0] == Op.FOREIGN)
     return placed | {f"the external function {one.name}": one.span for one in calls if one.span is not None}
 

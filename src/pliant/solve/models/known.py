@@ -18,6 +18,7 @@ from typing import Generic, TypeVar
 
 from pliant.ir import Span
 from pliant.solve.results.result import VariableInfo, VariableType
+from pliant.texts import fits
 
 Value = TypeVar("Value")
 
@@ -90,9 +91,12 @@ class Known:
     assertions: Mapping[str, Span] = field(default_factory=dict)
 
     def asserted_at(self, words: str) -> Span | None:
-        """Where that stands which a message is of; values in it, and what is reported, stand behind the rest."""
-        parts = words, words.rsplit(": it is ", 1)[0], words.split(" reports: ", 1)[0]
-        return next((self.assertions[one] for one in parts if one in self.assertions), None)
+        """Where that stands which a message is of; it may have values in it, and what is reported behind it."""
+        parts = words, words.split(" reports: ", 1)[0]
+        found = next((self.assertions[one] for one in parts if one in self.assertions), None)
+        if found is None:
+            found = next((span for shown, span in self.assertions.items() if fits(shown, words)), None)
+        return found
 
     def is_held(self, name: str) -> bool:
         """Does a variable change at events only, whatever the inputs do?"""

@@ -127,7 +127,7 @@ class NumericModel(ABC):
             instance.address, t, runtime.address_of(point), runtime.address_of(u), ctypes.byref(request)
         )
         words = "" if status == runtime.OK else self.error_text(instance)
-        return words if words in self.known.assertions else ""
+        return words if self.known.asserted_at(words) is not None else ""
 
     @cached_property
     def start_bytes(self) -> int:

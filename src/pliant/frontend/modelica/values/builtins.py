@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from pliant.frontend.formats import as_text
 from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.values.data import EnumValue, Value, array_of, joined, plain
 from pliant.frontend.modelica.values.operators import is_integer
+from pliant.texts import as_text
 
 Function = Callable[..., Value]
 
