@@ -175,7 +175,7 @@ def events_text(emitter: Emitter, first_message: int) -> str:
         lines.append(f"static const int8_t action_kind[] = {{{kinds or '0'}}}; /* 0: reset, 1: stop, 2: fail */")
         shown = [one.kind == "fail" and one.value >= 0 for one in events.actions]
         if any(shown):
-            lines.append(flag_array("action_shown", shown, "the message tells a value"))
+            lines.append(flag_array("action_shown", shown, "the message shows a value"))
         lines.append(f"static const int action_place[] = {{{', '.join(map(str, places)) or '0'}}};")
         words |= {"N_KEPT": len(events.kept), "N_CLOCKS": len(events.clocks), "N_ACTIONS": len(events.actions)}
         words |= {"MEMORY_ERROR": first_message, "INITIAL_IN_F": int(events.initial in variables)}
