@@ -111,11 +111,11 @@ class IndexBounds:
             self.between(e, (1, size), f"the number of a value of `{name}` is outside of 1 to {size}", span)
 
     def _is_aside(self) -> bool:
-        """What is evaluated now is looked at only, or is the body of a function that says nothing."""
+        """What is evaluated now counts at the start only, or is the body of a function that says nothing."""
         return self.is_off or (bool(self.calls.building) and self.calls.routines.demands is None)
 
     def between(self, e: int, ends: tuple[float, float], text: str, span: Span | None) -> None:
-        """A value has to be between two numbers where the expression is reached; the message tells it."""
+        """A value has to be between two numbers where the expression is reached; the message shows it."""
         g = self.g
         low, high = binary(g, Op.LE, const(g, ends[0]), e), binary(g, Op.LE, e, const(g, ends[1]))
         said = joined(text, ": it is ", plain_number(g, e))
