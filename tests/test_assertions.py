@@ -38,3 +38,36 @@ def test_found_by_an_event_wherever_it_is() -> None:
     with pytest.raises(pliant.ModelEvaluationError, match="assertion failed: too high") as caught:
         pliant.load(text).simulate(stop=3)
     assert caught.value.time == pytest.approx(1.570349, abs=1e-6)
+
+
+@pytest.mark.parametrize("section", ["initial equation", "initial algorithm"])
+@pytest.mark.parametrize(
+    ("check", "holds"),
+    [
+        ('assert(der(x) < 49, "too fast");', False),
+        ('assert(der(x) < 51, "too fast");', True),
+        ('assert(p > 3, "too fast");', False),
+        ('assert(p > 3, "too fast", AssertionLevel.warning);', True),
+    ],
+)
+def test_assertions_of_initial_sections(section: str, check: str, holds: bool) -> None:
+    model = pliant.load(
+        f"model M\n  parameter Real p = 2;\n  Real x(start = 0, fixed = true);\n{section}\n  {check}\n"
+        "equation\n  der(x) = 50;\nend M;"
+    )
+    if holds:
+        assert model.simulate(stop=1)["x"][-1] == pytest.approx(50.0)
+    else:
+        with pytest.raises(pliant.InitialValueError, match="too fast"):
+            model.simulate(stop=1)
+
+
+def test_assertions_under_conditions_of_initial_equations() -> None:
+    text = (
+        "model M\n  Real x(start = {start}, fixed = true);\ninitial equation\n  if x < 5 then\n"
+        '    assert(der(x) < 49, "low");\n  else\n    assert(der(x) > 51, "high");\n  end if;\n'
+        "equation\n  der(x) = 50;\nend M;"
+    )
+    for start, word in ((0, "low"), (6, "high")):
+        with pytest.raises(pliant.InitialValueError, match=word):
+            pliant.load(text.replace("{start}", str(start))).simulate(stop=1)

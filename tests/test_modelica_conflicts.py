@@ -251,3 +251,14 @@ def test_parameters_of_the_instance(inner: str) -> None:
     assert result["a.n.x"][-1] == 5.0
     if "type" in inner:
         assert result["a.t"][-1] == 5.0
+
+
+@pytest.mark.parametrize("call", ["mod(5, 0)", "mod(time, 0)", "rem(5, 0*time)", "rem(time, 0)", "div(5, 0)"])
+def test_what_is_left_over_of_nothing(call: str) -> None:
+    """There is no such number; in a branch that is not chosen nothing is left over."""
+    with pytest.raises(pliant.NonFiniteError, match="x is NaN or infinite"):
+        pliant.load(f"model M\n  Real x = {call};\nend M;", path=[]).simulate(stop=1)
+    chosen = (
+        f"model M\n  constant Integer n = 0;\n  Real x = if n == 0 then 7 else {call.replace(', 0', ', n')};\nend M;"
+    )
+    assert pliant.load(chosen, path=[]).simulate(stop=1)["x"][-1] == 7.0

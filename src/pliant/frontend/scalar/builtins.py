@@ -145,6 +145,8 @@ class Builtins:
 
     def _quotient(self, name: str, of: tuple[int, int], whole: Callable[[int], int], held: bool) -> int:
         """mod, div or rem of (x, y), made from ``whole`` (floor); ``held``: it changes at events."""
+        if value_of(self.g, of[1]) == 0.0:  # no number, as the quotient; a product with 0 would hide that
+            return div(self.g, *of)
         little = 2.0 * FLOOR_ROOM if held and any(self._moves(e) for e in of) else 0.0
         return _quotient(self.g, name, of, whole, little if held else None)
 

@@ -21,7 +21,7 @@ from pliant.frontend.modelica.flatten.balance import check_balance
 from pliant.frontend.modelica.flatten.clocks import solve_clocks
 from pliant.frontend.modelica.flatten.context import Context
 from pliant.frontend.modelica.flatten.equations import EquationTranslator, is_structural
-from pliant.frontend.modelica.flatten.sections import as_equations
+from pliant.frontend.modelica.flatten.sections import as_equations, initial_checks
 from pliant.frontend.modelica.flatten.statements import Statements
 from pliant.frontend.modelica.flatten.translate import Translator
 from pliant.frontend.modelica.flatten.variables import Variables
@@ -298,8 +298,10 @@ class _Flattening:
                 builder.equations += equations.items(body.equations, context)
             if body.initial_equations:
                 equations.is_initial = self.out.calls.is_initial = True
-                builder.initial_equations += equations.items(body.initial_equations, context)
+                found_items = equations.items(body.initial_equations, context)
                 equations.is_initial = self.out.calls.is_initial = False
+                builder.initial_equations += found_items
+                builder.equations += initial_checks(builder, found_items)
             for section in body.algorithms:
                 items = Statements(self.out).items(section.statements, context)
                 found = as_equations(builder, items, is_initial=False)
@@ -314,6 +316,7 @@ class _Flattening:
                 found = as_equations(builder, items, is_initial=True)
                 if found is not None:
                     builder.initial_equations += found
+                    builder.equations += initial_checks(builder, found)
                 else:
                     builder.initial_algorithms.append(FlatAlgorithm(tuple(items), section.span, inst.path))
 

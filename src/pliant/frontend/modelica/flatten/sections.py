@@ -6,11 +6,12 @@ one of assertions only. These come out as equations, which are sorted and differ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.frontend.flat.expressions import NONE, FlatOutput, FlatTuple, VariableRef, operands
-from pliant.frontend.flat.model import FlatAssert, FlatAssign, FlatEquation, FlatItem
+from pliant.frontend.flat.model import FlatAssert, FlatAssign, FlatBranch, FlatEquation, FlatIf, FlatItem, FlatWhen
 from pliant.frontend.flat.types import BaseType, Variability
 
 if TYPE_CHECKING:
@@ -94,3 +95,30 @@ def _equation(builder: FlatBuilder, item: FlatAssign, is_initial: bool) -> FlatE
         if variable.variability is Variability.DISCRETE or (is_initial and is_parameter):
             variability = variable.variability
     return FlatEquation(item.target, item.value, variability, "algorithm", span=item.span, path=item.path)
+
+
+def initial_checks(builder: FlatBuilder, items: Sequence[FlatItem]) -> list[FlatItem]:
+    """Assertions of initial equations and algorithms, where no variable of a section is in between: they hold once the
+    start values are found, as in `when initial() then assert(...)`.
+    """
+    checks = [found for one in items if (found := _check_of(one)) is not None]
+    if not checks:
+        return []
+    initial = builder.builtin("initial", span=checks[0].span)
+    return [FlatWhen((FlatBranch(initial, tuple(checks), checks[0].span),), checks[0].span, checks[0].path)]
+
+
+def _check_of(item: FlatItem) -> FlatAssert | FlatIf | None:
+    """The item without all that is no assertion."""
+    if isinstance(item, FlatAssert):
+        return item
+    if not isinstance(item, FlatIf):
+        return None
+    branches = tuple(replace(one, body=_checks_of(one.body)) for one in item.branches)
+    otherwise = _checks_of(item.otherwise)
+    is_empty = not otherwise and not any(one.body for one in branches)
+    return None if is_empty else replace(item, branches=branches, otherwise=otherwise)
+
+
+def _checks_of(items: Sequence[FlatItem]) -> tuple[FlatItem, ...]:
+    return tuple(found for one in items if (found := _check_of(one)) is not None)
