@@ -69,6 +69,8 @@ end M;
 """
     error = failure(text, parameters={"k": 6})
     assert "assertion failed: k is 6, 2 k is 12 (model.mo:5)" in error.message
+    moving = text.replace("String(q)", "String(q*time)")  # of no time
+    assert "assertion failed: k is 6, 2 k is … (model.mo:5)" in failure(moving, parameters={"k": 6}).message
 
 
 def test_what_events_set() -> None:

@@ -413,8 +413,8 @@ class Emitter:
         """Assertions of the model that depend on more than parameters."""
         self.shared.extend()
         wanted = [one for one in self.s.checks if one.is_error]
-        self.parameter_checks = [one for one in wanted if self._is_known_early(one.condition)]
-        self.checks = [one for one in wanted if not self._is_known_early(one.condition)]
+        self.parameter_checks = [one for one in wanted if self.is_known_early(one.condition)]
+        self.checks = [one for one in wanted if not self.is_known_early(one.condition)]
         if self.checks:
             holds = given("holds", ValueKind.INTEGER)
             targets = [(holds.at(k), one.condition) for k, one in enumerate(self.checks)]
@@ -422,7 +422,7 @@ class Emitter:
         self.messages = Messages(self)
         self.messages.prepare()
 
-    def _is_known_early(self, e: int) -> bool:
+    def is_known_early(self, e: int) -> bool:
         """It follows from parameters, none of which the start determines."""
         if not self.shared.fixed[e]:
             return False

@@ -17,7 +17,7 @@ from pliant.codegen.places import Argument, Field, ValueKind, number
 from pliant.codegen.plan import FunctionPlan, Target
 from pliant.codegen.texts import statements
 from pliant.expr.build import value_of
-from pliant.texts import OpenText, joined, operands_of, rewritten
+from pliant.texts import OPEN, OpenText, joined, operands_of, rewritten
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -57,9 +57,21 @@ class Messages:
         """Functions for the numbers in messages of assertions, of those about parameters, and of events."""
         e = self.e
         self._group("check", [_message(one.words, one.span) for one in e.checks])
-        self._group("parameter", [_message(one.words, one.span) for one in e.parameter_checks], early=True)
+        early = [self._early(_message(one.words, one.span)) for one in e.parameter_checks]
+        self._group("parameter", early, early=True)
         ends = [_message(one.words, one.span) if one.kind in ("stop", "fail") else "" for one in e.s.events.actions]
         self._group("action", ends)
+
+    def _early(self, text: str) -> str:
+        """The text with "…" for what is not known yet when parameters are set."""
+        if not isinstance(text, OpenText):
+            return text
+        is_known = self.e.is_known_early
+        parts = (
+            one if isinstance(one, str) else OpenText([one]) if all(map(is_known, one.operands)) else OPEN
+            for one in text.parts
+        )
+        return joined(*parts)
 
     def _group(self, name: str, texts: list[str], *, early: bool = False) -> None:
         own = _Group()
