@@ -17,7 +17,8 @@ GROWS = {
     "sum": ("Integer n(start = 1, fixed = true); equation when sample(0.05, 0.05) then n = pre(n)*16; end when;", 14),
     "difference": ("Integer n(start = -1, fixed = true); equation when sample(0.05, 0.05) then"
                    " n = 15*pre(n) - (-pre(n)); end when;", 14),
-    "algorithm": ("Integer n(start = 1, fixed = true); algorithm when sample(0.05, 0.05) then n := n*16; end when;", 14),
+    "algorithm": ("Integer n(start = 1, fixed = true);"
+                  " algorithm when sample(0.05, 0.05) then n := n*16; end when;", 14),
     "clock": ("Integer n(start = 1); equation when Clock(1, 20) then n = previous(n)*16; end when;", 13),
     "product": (f"{COUNT} Integer n = i*i*i*i*i*i*i*i*i*i*i*i*i;", 17),
     "array": (f"{COUNT} Integer n[2] = {{i*i*i*i*i*i*i*i*i*i*i*i*i, 2*i}};", 17),

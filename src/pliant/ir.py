@@ -20,7 +20,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from pliant.texts import joined, operands_of, rewritten
+from pliant.texts import OPEN, TOLD, joined, operands_of, rewritten
 
 Node = tuple[Any, ...]  # (op, operand, ...): integers, one float in a CONST
 Matrix = tuple[tuple[int, ...], ...]  # of expressions or variables
@@ -270,7 +270,7 @@ class Check:
 
 def without_values(check: Check, condition: int) -> Check:
     """The check where numbers in its message are not known any more: behind a loop, for one of its turns."""
-    return replace(check, condition=condition, message=str.__str__(check.message))
+    return replace(check, condition=condition, message=str.__str__(check.message).removesuffix(TOLD + OPEN))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from typing import Any
 from pliant.errors import ModelError
 
 OPEN = "…"  # in the place of what is not known yet
+TOLD = ": it is "  # before the value that a message ends with
 _FORMAT = re.compile(r"([-+ #0]*)(\d*)(\.\d+)?([diouxXeEfgGc])")
 SIGNED, UNSIGNED, WHOLE = "di", "ouxX", "diouxXc"
 _FULL = 2**32  # Integers have 32 bits, also where they are printed without a sign

@@ -19,7 +19,7 @@ from pliant.frontend.flat.expressions import FlatIndex, LocalRef, VariableRef
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.open_texts import plain_number
 from pliant.ir import Check, Op, Span
-from pliant.texts import joined
+from pliant.texts import TOLD, joined
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
@@ -118,7 +118,7 @@ class IndexBounds:
         """A value has to be between two numbers where the expression is reached; the message shows it."""
         g = self.g
         low, high = binary(g, Op.LE, const(g, ends[0]), e), binary(g, Op.LE, e, const(g, ends[1]))
-        said = joined(text, ": it is ", plain_number(g, e))
+        said = joined(text, TOLD, plain_number(g, e))
         self.emit(Check(logical_and(g, low, high), said, True, span, True))
 
     def broken(self, text: str, number: int) -> None:
