@@ -64,7 +64,7 @@ class Delays:
             Field(of_instance("delay_arrived"), self.n, "the last jump that has arrived"),
             Field(of_instance("delay_time"), self.n, "by how much is delayed"),
             Field(of_instance("delay_n", ValueKind.INTEGER), None, "how many points there are"),
-            Field(of_instance("delay_known"), self.n, "where somebody else keeps the past: what is known"),
+            Field(of_instance("delay_known"), self.n, "where the caller keeps the past: what is known"),
             Field(of_instance("delay_share"), self.n, "... and their share of the values now"),
             Field(of_instance("delay_is_held", ValueKind.INTEGER), None, "1: so it is"),
             Field(of_instance("jumped", ValueKind.FLAG), len(self.e.s.relations), "1: a delayed jump moves its sides"),

@@ -1,7 +1,7 @@
 """Where within a step a condition became true: states that it resets go on from there.
 
 An event takes place at the end of the step in which its condition became true. What reinit sets is late by the share
-theta of a step, which a relation lhs < rhs tells by its sides at both ends, G = rhs - lhs:
+theta of a step, which follows from the sides of a relation lhs < rhs at both ends, G = rhs - lhs:
 
     theta = G_1 / (G_1 - G_0)      a and b: the smaller share, a or b: the larger one
 
@@ -115,6 +115,6 @@ class Ages:
 
 
 def share_of(g: Graph, age: int) -> int:
-    """theta of an age: 0 where the condition has become true in no way that can be told."""
+    """theta of an age: 0 where the condition has become true in no way that is known."""
     zero, one = const(g, 0.0), const(g, 1.0)
     return choose(g, rebuild(g, Op.LE, (age, one)), rebuild(g, Op.MAX, (age, zero)), zero)

@@ -105,9 +105,9 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         )
     if set_anew := _set_anew(outcome):
         out.append(
-            f"times of the events that reset {', '.join(set_anew)}: where relations cause them, a straight line "
-            "through the step tells them, and otherwise they are at its end, up to one step late; of two within one "
-            "step there is one"
+            f"times of the events that reset {', '.join(set_anew)}: where relations cause them, they lie on "
+            "a straight line through the step, and otherwise they are at its end, up to one step late; of two within "
+            "one step there is one"
         )
     if outcome.model.n_delays:
         out.append(

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pliant.errors import ModelError
-from pliant.frontend.flat.expressions import NONE, FlatArray, FlatBuiltin, FlatRecord, LocalRef
+from pliant.frontend.flat.expressions import NONE, FlatArray, FlatBuiltin, FlatIndex, FlatRecord, LocalRef
 from pliant.frontend.flat.model import FlatExternal, FlatFunction, FlatItem, FlatLocal
 from pliant.frontend.flat.types import INTEGER, BaseType, Shape, Type, Variability
 from pliant.frontend.modelica.flatten.context import Context, FunctionContext, Shaped
@@ -19,8 +21,8 @@ from pliant.frontend.modelica.flatten.rules import FunctionRules
 from pliant.frontend.modelica.flatten.types import check_value
 from pliant.frontend.modelica.instances.classes import ClassMember, ClassUse
 from pliant.frontend.modelica.instances.components import Var
-from pliant.frontend.modelica.instances.mods import Mod, bound, member, value_of
-from pliant.frontend.modelica.problems import problem, unsupported
+from pliant.frontend.modelica.instances.mods import Bound, Mod, bound, member, value_of
+from pliant.frontend.modelica.problems import problem
 from pliant.frontend.modelica.scopes.program import name_parts
 from pliant.frontend.modelica.syntax import tree
 from pliant.frontend.modelica.syntax.walk import walk
@@ -29,6 +31,8 @@ from pliant.frontend.modelica.values.resources import annotated
 
 if TYPE_CHECKING:
     from pliant.frontend.modelica.flatten.translate import Translator
+
+Place = tuple[int, ...]  # of an element, from 0
 
 
 class Functions:
@@ -455,10 +459,31 @@ class Functions:
         is_pure = not (parts.pop("impure", False) or definition_impure(cls) or number in self.out.calls.impure)
         self.builder.define(number, body=tuple(body), external=external, is_pure=is_pure, **parts)
 
-    def _fields(self, of: ClassUse, mod: Mod, type_: Type, function: FunctionContext, node: tree.Node) -> int | None:
+    def _fields(
+        self, of: ClassUse, mod: Mod, type_: Type, function: FunctionContext, node: tree.Node, outer: Place = ()
+    ) -> int | None:
         """The record that a variable holds at the start: modifiers (`R r(a = x)`) and declarations give values to its
-        fields (12.4.4); what has none is 0. None: no field has a value.
+        fields (12.4.4); what has none is 0. None: no field has a value. ``outer``: indices of the arrays around.
         """
+        if None in type_.shape:
+            return None
+        sizes = [n or 0 for n in type_.shape]
+        found = {at: self._element(of, mod, type_, function, node, (*outer, *at)) for at in np.ndindex(*sizes)}
+        if not found or any(one is None for one in found.values()):
+            return None
+
+        def made(at: Place) -> int:
+            if len(at) == len(sizes):
+                return found[at] or 0
+            parts = tuple(made((*at, k)) for k in range(sizes[len(at)]))
+            return self.builder.add(FlatArray(parts), self.out.span(node))
+
+        return made(())
+
+    def _element(
+        self, of: ClassUse, mod: Mod, type_: Type, function: FunctionContext, node: tree.Node, at: Place
+    ) -> int | None:
+        """One record of an array of them."""
         inst, total = of.instance, mod + of.mod
         fields: dict[str, int] = {}
         has_values = False
@@ -468,29 +493,32 @@ class Functions:
             thing = inst.child(one.name)
             found: int | None = None
             if given is not None and given.value is not None:
-                if type_.shape and not given.template.each:
-                    text = f"`{one.name}` of each record of an array in a function"
-                    raise unsupported(text, given.template.node, hint="set it by an assignment")
                 context = Context(given.scope, None, None, function if given.scope.inst is function.inst else None)
-                found = self.out.expr(given.value, context)
+                own = len(type_.shape) if given.template.each else 0
+                found = self._part(self.out.expr(given.value, context), one.type, at[: len(at) - own], given, context)
             elif isinstance(thing, Var) and thing.binding is not None:
                 found = self.out.calls._default(
                     inst, one.name, fields, node, Context(inst.scope(0), None, None, function)
                 )
             elif one.type.base is BaseType.RECORD:
-                found = self._fields(thing.cls, inner, one.type, function, node)
+                found = self._fields(thing.cls, inner, one.type, function, node, at)
             has_values = has_values or found is not None
             if found is None:
                 found = self._zero(one.type, node)
             if found is None:
                 return None
             fields[one.name] = found
-        if not has_values or None in type_.shape:
+        if not has_values:
             return None
-        made = self.builder.add(FlatRecord(tuple(fields.values())), self.out.span(node), type_.element)
-        for n in reversed(type_.shape):
-            made = self.builder.add(FlatArray((made,) * (n or 0)), self.out.span(node))
-        return made
+        return self.builder.add(FlatRecord(tuple(fields.values())), self.out.span(node), type_.element)
+
+    def _part(self, e: int, of: Type, at: Place, given: Bound, context: Context) -> int:
+        """What a value for all records of an array has for one of them: its first dimensions are those of the array."""
+        more = len(self.out.type(e).shape) - len(of.shape)
+        if more <= 0 or more > len(at):
+            return e
+        places = tuple(self.out.literal(k + 1, given.template.node) for k in at[len(at) - more :])
+        return self.out.add(FlatIndex(e, places), given.template.node, context)
 
     def _zero(self, of: Type, node: tree.Node) -> int | None:
         """What a field holds that nothing sets."""
