@@ -50,7 +50,7 @@ def model_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFa
     chosen.undo()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def optimized() -> Iterator[None]:
     """Generated code as users have it. Most tests compile it without optimisation, which takes a third of the time and
     gives the same numbers; those of the pages, the families, speed and flags do not. ``PLIANT_OPTIMIZE=1``: all tests.

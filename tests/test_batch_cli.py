@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from support_cli import CliRunner
 
 import pliant
 from pliant.cli import app

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from support_cli import CliRunner
 
 import pliant
 from pliant.checking.compare import compare, deviation, read_reference, scale_of, tube

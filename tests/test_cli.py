@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from support_cli import CliRunner
 
 import pliant
 from pliant.cli import app

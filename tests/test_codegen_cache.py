@@ -8,6 +8,8 @@ import random
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from inspect import getsource
 from pathlib import Path
 
 import pytest
@@ -18,17 +20,15 @@ from pliant.compiling import cache, compiler
 from pliant.compiling.cache import cache_folder
 from pliant.compiling.compiler import find_compiler
 
-ROOT = Path(__file__).parents[1]
 BODY = (
     "  parameter Real k = {k};\n  Real x(start = 1, fixed = true), y;\nequation\n  der(x) = -k*y; y = x + 0.1*sin(y);"
 )
 
 
-LOAD = (
-    "import pliant, test_codegen_cache as t\n"
-    "m = pliant.load(t.text_of(t.BODY.format(k=2)))\n"
-    "print(repr(float(m.simulate(stop=1).final['x'])))"
+HEAD = (
+    f"import pliant\ndef text(k):\n    return {text_of(BODY)!r}.replace('{{k}}', str(k))\n"  # in a process of its own
 )
+LOAD = "m = pliant.load(text(2))\nprint(repr(float(m.simulate(stop=1).final['x'])))"
 
 
 @pytest.fixture
@@ -38,10 +38,9 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def python(script: str, **env: str) -> subprocess.Popen[str]:
-    whole = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(ROOT / "tests")])} | env
     return subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", script],
-        env=whole,
+        [sys.executable, "-W", "error", "-c", HEAD + script],
+        env=os.environ | env,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -119,7 +118,7 @@ def test_compiled_quickly(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert compiler.flags_for(100) == compiler.QUICK_FLAGS
     monkeypatch.setattr(compiler, "_version", lambda _: b"Free Software Foundation")
     compiler._quick_linker.cache_clear()
-    assert compiler.flags_for(100) == (*compiler.QUICK_FLAGS, "-fuse-ld=gold")
+    assert compiler.flags_for(100) == (*compiler.QUICK_FLAGS, *compiler.QUICK_LINKER)
     compiler._quick_linker.cache_clear()
     monkeypatch.setenv("PLIANT_OPTIMIZE", "3")
     with pytest.raises(pliant.ArgumentError, match="PLIANT_OPTIMIZE = '3'"):
@@ -149,17 +148,17 @@ def damaged(content: bytes, seed: int) -> list[bytes]:
 def test_a_damaged_library_is_made_again(own_cache: Path) -> None:
     """In a process of its own, as a damaged library would be the end of it."""
     script = (
-        "import pliant, test_codegen_cache as t\n"
-        "text = t.text_of(t.BODY.format(k=2))\n"
+        f"import random\nfrom pliant.compiling.cache import cache_folder\n\n{getsource(damaged)}\n"
+        "text = text(2)\n"
         "first = pliant.load(text).simulate(stop=1).final['x']\n"
-        "(library,) = t.cache_folder().glob('*.so')\n"
+        "(library,) = cache_folder().glob('*.so')\n"
         "whole = library.read_bytes()\n"
-        "for content in t.damaged(whole, 1):\n"
+        "for content in damaged(whole, 1):\n"
         "    library.unlink()\n"  # this process has it mapped: not to be written to
         "    library.write_bytes(content)\n"
         "    assert pliant.load(text).simulate(stop=1).final['x'] == first\n"
         "    assert library.read_bytes() == whole\n"
-        "assert len(list(t.cache_folder().iterdir())) == 2\n"
+        "assert len(list(cache_folder().iterdir())) == 2\n"
     )
     process = python(script, PLIANT_CACHE=str(own_cache))
     _, err = process.communicate(timeout=120)
@@ -170,13 +169,13 @@ def test_a_damaged_library_is_made_again(own_cache: Path) -> None:
 def test_a_disk_that_is_full(own_cache: Path) -> None:
     """Neither the text nor the library fits: said so, and nothing is left behind."""
     script = (
-        "import resource, pliant, test_codegen_cache as t\n"
+        "import resource\n"
         "for size in (2_000, 20_000):\n"
         "    resource.setrlimit(resource.RLIMIT_FSIZE, (size, 10**9))\n"
-        "    try:\n        pliant.load(t.text_of(t.BODY.format(k=2)))\n"
+        "    try:\n        pliant.load(text(2))\n"
         "    except pliant.CompileError as error:\n        print(type(error).__name__)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (10**9, 10**9))\n"
-        "pliant.load(t.text_of(t.BODY.format(k=2))).simulate(stop=1)\n"
+        "pliant.load(text(2)).simulate(stop=1)\n"
     )
     process = python(script, PLIANT_CACHE=str(own_cache))
     out, err = process.communicate(timeout=120)
@@ -280,9 +279,8 @@ def test_a_full_cache_is_not_looked_through_for_each_library(own_cache: Path, mo
 def test_processes_that_remove_each_others_libraries(own_cache: Path) -> None:
     """With room for one library only."""
     script = (
-        "import pliant, test_codegen_cache as t\n"
         "for k in range(4):\n"
-        "    m = pliant.load(t.text_of(t.BODY.format(k=k % 3 + 2)))\n"
+        "    m = pliant.load(text(k % 3 + 2))\n"
         "    print(repr(float(m.simulate(stop=1).final['x'])))"
     )
     processes = [python(script, PLIANT_CACHE=str(own_cache), PLIANT_CACHE_LIMIT="0.001") for _ in range(2)]
@@ -299,12 +297,22 @@ def test_several_processes_load_the_same_model(own_cache: Path) -> None:
     assert sorted(file.suffix for file in own_cache.iterdir()) == [".c", ".so"]
 
 
+def test_threads_that_want_the_same_library_compile_it_once(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    call = compiler._call
+    monkeypatch.setattr(compiler, "_call", lambda command, what: (calls.append(what), call(command, what))[1])
+    with ThreadPoolExecutor(4) as pool:
+        finals = list(pool.map(lambda _: pliant.load(text_of(BODY.format(k=2))).simulate(stop=1).final["x"], range(4)))
+    assert len(calls) == 1
+    assert len(set(finals)) == 1
+
+
 def test_no_compiler(tmp_path: Path) -> None:
     """A clear error from load; inspect works without one."""
     script = (
-        "import sys, pliant, test_codegen_cache as t\n"
+        "import sys\n"
         "sys.modules['ziglang'] = None\n"
-        "text = t.text_of(t.BODY.format(k=2))\n"
+        "text = text(2)\n"
         "assert pliant.inspect(text).n_states == 1\n"
         "try:\n    pliant.load(text)\n"
         "except pliant.CompileError as error:\n    print(error)\n"
@@ -320,11 +328,7 @@ def test_a_compiler_that_fails(tmp_path: Path) -> None:
     bad = tmp_path / "badcc"
     bad.write_text("#!/bin/sh\necho 'no licence' >&2\nexit 1\n")
     bad.chmod(0o755)
-    script = (
-        "import pliant, test_codegen_cache as t\n"
-        "try:\n    pliant.load(t.text_of(t.BODY.format(k=2)))\n"
-        "except pliant.CompileError as error:\n    print(error)\n"
-    )
+    script = "try:\n    pliant.load(text(2))\nexcept pliant.CompileError as error:\n    print(error)\n"
     process = python(script, CC=str(bad), PLIANT_CACHE=str(tmp_path / "cache"))
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
@@ -334,11 +338,7 @@ def test_a_compiler_that_fails(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    script = (
-        "import pliant, test_codegen_cache as t\n"
-        "try:\n    pliant.load(t.text_of(t.BODY.format(k=2)))\n"
-        "except pliant.CompileError as error:\n    print(error)\n"
-    )
+    script = "try:\n    pliant.load(text(2))\nexcept pliant.CompileError as error:\n    print(error)\n"
     process = python(script, PLIANT_CACHE=str(tmp_path / "file" / "cache"))
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err

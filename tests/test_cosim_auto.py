@@ -258,7 +258,7 @@ def test_arguments_are_checked(arguments: dict[str, Any], text: str) -> None:
 
 
 def test_the_command(tmp_path: Any) -> None:
-    from typer.testing import CliRunner
+    from support_cli import CliRunner
 
     file = str(EXAMPLES / "spring_damper.toml")
     picture = tmp_path / "why.png"

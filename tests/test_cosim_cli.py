@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support_cli import CliRunner
 from support_cosim import EXAMPLES, spring_damper
-from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app

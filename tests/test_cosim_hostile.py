@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from support_cli import CliRunner
 from support_cosim import FRAGILE, text_model
-from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app

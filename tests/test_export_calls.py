@@ -16,6 +16,7 @@ from support_sanitizers import KINDS, sanitized_objects
 from test_runtime_c import SANITIZERS, call, compiler, why_no_sanitizers
 
 import pliant
+from pliant.export import build
 from pliant.export.sources import CORE, PARTS
 
 VAN_DER_POL = """
@@ -99,6 +100,19 @@ def test_size(tmp_path: Path) -> None:
     (file,) = (unpacked(path) / "binaries" / "linux64").iterdir()
     assert file.stat().st_size <= 200_000
     assert not (unpacked(path) / "sources").exists()
+
+
+def test_another_export_compiles_its_model_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = pliant.load(VAN_DER_POL)
+    first = model.export_fmu(tmp_path / "first.fmu")
+    calls: list[str] = []
+    call = build._call
+    monkeypatch.setattr(build, "_call", lambda *given: (calls.append(given[1]), call(*given)))
+    second = model.export_fmu(tmp_path / "second.fmu")
+    assert calls[0] == "model.c"
+    assert len(calls) == 2
+    binaries = [{file.name for file in unpacked(one).rglob("*.so")} for one in (first, second)]
+    assert binaries[0] == binaries[1] != set()
 
 
 def test_the_list_of_sources_is_what_an_fmu_needs() -> None:

@@ -32,14 +32,16 @@ PROGRAM = {  # what a program needs of Windows beside the functions that FMUs ca
     "api-ms-win-crt-stdio-l1-1-0": "__acrt_iob_func __stdio_common_vfprintf",
     "kernel32": "LoadLibraryA GetProcAddress",
 }
-pytestmark = [pytest.mark.timeout(600), pytest.mark.usefixtures("optimized")]
+pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("ziglang")
     target = tmp_path_factory.mktemp("platforms") / "hybrid.fmu"
-    return model("hybrid").export_fmu(target, platforms=list(PLATFORMS))
+    with pytest.MonkeyPatch.context() as chosen:
+        chosen.setenv("PLIANT_OPTIMIZE", "1")
+        return model("hybrid").export_fmu(target, platforms=list(PLATFORMS))
 
 
 def test_files_and_functions(path: Path) -> None:

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from support_cli import CliRunner
 from support_fmus import fmu
 from support_hostile import misbehaving
-from typer.testing import CliRunner
 
 from pliant.cli.app import app
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support_cli import CliRunner
 from support_fmi import DECAY2, DECAY3, fmu_file
-from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from support_cli import CliRunner
 
 import pliant
 from pliant.cli import app

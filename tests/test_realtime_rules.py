@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from support_cli import CliRunner
 from support_tools import tool
 from test_runtime_c import compiler
-from typer.testing import CliRunner
 
 import pliant
 from pliant.cli import app

@@ -155,10 +155,12 @@ def symbols() -> list[tuple[str, str, str]]:
     if nm is None:
         pytest.skip("no nm")
     found = []
-    for path in objects(PLAIN):
-        for line in call([nm, str(path)]).stdout.splitlines():
+    for part in call([nm, *map(str, objects(PLAIN))]).stdout.split("\n\n"):
+        path, _, lines = part.strip().partition(":\n")
+        for line in lines.splitlines():
             *_, kind, name = line.split()
-            found.append((path.stem, kind, name.removeprefix("_") if sys.platform == "darwin" else name))
+            found.append((Path(path).stem, kind, name.removeprefix("_") if sys.platform == "darwin" else name))
+    assert {file for file, _, _ in found} == {path.stem for path in objects(PLAIN)}
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
+from support_cli import CliRunner
 
 import pliant
 from pliant.cli import app

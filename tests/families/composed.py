@@ -242,7 +242,7 @@ def _values(result: Any, names: list[str], prefix: str = "") -> dict[str, Any]:
 
 
 def _cli(plant: Plant, text: str, method: str, form: str, frontend: str, points: Any, folder: Path) -> dict[str, Any]:
-    from typer.testing import CliRunner
+    from support_cli import CliRunner
 
     from pliant.cli import app
 

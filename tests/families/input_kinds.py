@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
-from typer.testing import CliRunner
+from support_cli import CliRunner
 
 import pliant
 from families import RIGHT, WRONG, Family, Outcome

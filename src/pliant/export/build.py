@@ -1,6 +1,7 @@
 """Compiles the binaries of an exported FMU: for this machine with its C compiler, for others with ziglang.
 
-The runtime is compiled once for each platform and kept as an archive in the cache; a model links of it what it uses.
+What does not depend on the model is compiled once for each platform and kept in the cache: the functions of the
+standard as objects, and the runtime as an archive, of which a model links what it uses.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pliant.compiling.cache import SUFFIX, cache_folder, find_library, keep_library, new_file
@@ -153,23 +155,52 @@ def _runtime(target: Platform, sources: SourceSet, folder: Path) -> list[Path]:
         return _compile(target, list(sources.runtime.values()), folder, include)
     names = {*CORE, *(name for part in PARTS.values() for name in part)}
     files = [top / "src" / f"{name}.c" for name in sorted(names)]
-    texts = [file.read_bytes() for file in (*files, *sorted(top.glob("*/*.h")))]
-    version = subprocess.run([*_compiler(target)[:4], "--version"], capture_output=True, check=False).stdout
+    with _compiling:
+
+        def make(place: Path) -> None:
+            archive = folder / "libruntime.a"
+            objects = _compile(target, files, folder, include)
+            _call([*archiver, "rcs", str(archive), *map(str, objects)], "the runtime", folder)
+            shutil.copyfile(archive, place)
+
+        return [_kept(target, "runtime", files, folder / "libruntime_kept.a", make)]
+
+
+def _shell(target: Platform, files: Sequence[Path], folder: Path) -> list[Path]:
+    """The objects of the standard's functions, which are the same in every FMU, from the cache if they are there."""
+    top = source_folder()
+    include = [top / name for name in ("include", "src", "export", "fmi")]
+    with _compiling:
+
+        def one(file: Path) -> Path:
+            def make(place: Path) -> None:
+                shutil.copyfile(_compile(target, [file], folder, include)[0], place)
+
+            return _kept(target, file.stem, [file], folder / f"{file.stem}_kept.o", make)
+
+        with ThreadPoolExecutor(max(1, min(4, os.cpu_count() or 1))) as pool:
+            return list(pool.map(one, files))
+
+
+def _kept(target: Platform, name: str, files: Sequence[Path], copy: Path, make: Callable[[Path], None]) -> Path:
+    """A copy of what was made of these files, now or before: the cache may be tidied meanwhile."""
+    texts = [file.read_bytes() for file in (*files, *sorted(source_folder().glob("*/*.h")))]
+    version = _version(tuple(_compiler(target)[:4]))
     words = " ".join((target.name, *FLAGS, *PLAIN, *COLD, *([] if is_optimized() else ["-O0"]))).encode()
     key = hashlib.sha256(b"\0".join([*texts, version, words])).hexdigest()
-    cache, stem = cache_folder(), f"runtime-{target.name}-{key[:24]}"
-    with _compiling:
-        found = find_library(cache, stem)
-        if found is None:
-            objects = _compile(target, files, folder, include)
-            archive = folder / "libruntime.a"
-            _call([*archiver, "rcs", str(archive), *map(str, objects)], "the runtime", folder)
-            with new_file(cache, stem, SUFFIX) as (_, place):
-                shutil.copyfile(archive, place)
-                found = keep_library(cache, stem, place)
-    archive = folder / "libruntime_kept.a"
-    shutil.copyfile(found, archive)  # the cache may be tidied meanwhile
-    return [archive]
+    where, stem = cache_folder(), f"{name}-{target.name}-{key[:24]}"
+    found = find_library(where, stem)
+    if found is None:
+        with new_file(where, stem, SUFFIX) as (_, place):
+            make(place)
+            found = keep_library(where, stem, place)
+    shutil.copyfile(found, copy)
+    return copy
+
+
+@cache
+def _version(compiler: tuple[str, ...]) -> bytes:
+    return subprocess.run([*compiler, "--version"], capture_output=True, check=False).stdout
 
 
 def _link_flags(target: Platform) -> list[str]:
@@ -190,7 +221,7 @@ def build(target: Platform, text: str, sources: SourceSet, identifier: str) -> b
         model = folder / "model.c"
         model.write_text(text, encoding="utf-8")
         runtime = _runtime(target, sources, folder)
-        objects = _compile(target, [model, *sources.shell.values()], folder, include)
+        objects = [*_compile(target, [model], folder, include), *_shell(target, list(sources.shell.values()), folder)]
         made = folder / f"{identifier}{target.suffix}"
         _link(target, [*objects, *runtime], made, folder)
         return made.read_bytes()

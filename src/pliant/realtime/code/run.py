@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pliant.compiling.compiler import FLAGS, LARGE, is_optimized, load_text
+from pliant.compiling.compiler import FLAGS, LARGE, is_optimized, load_text, quick_linker
 from pliant.errors import ArgumentError, ModelEvaluationError, UnknownNameError
 from pliant.realtime.code.types import StartValues, StepCode
 from pliant.solve.names import suggestion
@@ -46,6 +46,7 @@ class Stepper:
         text = code.text.replace(f'#include "{code.name}.h"', code.header) + code.driver
         level = "-O0" if not is_optimized() else "-O1" if len(text) > LARGE else "-O2"
         flags = tuple(level if one == "-O2" else one for one in STEP_FLAGS)
+        flags += () if is_optimized() else quick_linker()
         found = load_text(text, f"{code.name}_step", flags=flags)
         self.library, self.path, self.digest = found.library, found.path, found.digest
         self.library.pliant_place.restype = ctypes.c_size_t
