@@ -136,9 +136,6 @@ def test_bad_delays() -> None:
         pliant.load("model M\n  Real x = time, y = delay(x, -1);\nend M;")
     with pytest.raises(pliant.ModelEvaluationError, match="negative"):
         pliant.load("model M\n  Real x = time, y = delay(x, 1 - time, 2);\nend M;").simulate(stop=3.0)
-    model = pliant.load(STEPS)
-    with pytest.raises(pliant.NotSupportedError, match="delay"):
-        model.realtime(step=1e-3, stop=0.1)
 
 
 def test_a_pickled_model_and_many_runs(steps: pliant.Model) -> None:

@@ -19,6 +19,21 @@ from pliant.errors import ArgumentError
 from pliant.realtime.target.addresses import link_a2l
 
 MODELS = {
+    "delayed": """
+model Delayed
+  parameter Real T = 0.013;
+  input Real u(start = 0);
+  output Real y = delay(u, T);
+  Real x(start = 1, fixed = true), w;
+  discrete Real s(start = 0, fixed = true);
+equation
+  w = 0.5*delay(w, 0.02) + delay(x*x, 0.0004);
+  der(x) = y - x + w - delay(s, 0.1);
+  when sample(0, 0.04) then
+    s = pre(s) + delay(x, T);
+  end when;
+end Delayed;
+""",
     "linear": """
 model Linear
   parameter Real k(unit = "N/m") = 100 "stiffness \\"k\\", 5 °";
@@ -91,7 +106,14 @@ OPTIONS: dict[str, dict[str, object]] = {
     "plain": {"monitor": "off"},
 }
 PAIRS = [("linear", "double"), ("linear", "float"), ("events", "fallback"), ("events", "float"), ("loop", "double")]
-PAIRS += [("loop", "plain"), ("events", "order2"), ("rates", "float"), ("rates", "fallback")]
+PAIRS += [
+    ("delayed", "float"),
+    ("loop", "plain"),
+    ("events", "order2"),
+    ("rates", "float"),
+    ("rates", "fallback"),
+    ("delayed", "fallback"),
+]
 
 
 @cache

@@ -77,6 +77,10 @@ static void delay_add(delay_polynomial *p, pl_real when, pl_real value) {
 
 /* order 0: the value at tau; 1: its slope; 2: its derivative by the value now */
 static pl_real delay_value(model *m, pl_real t, int k, int order, pl_real tau, pl_real now) {
+    if (m->delay_is_held) {
+        const pl_real share = m->delay_share[k];
+        return order == 0 ? m->delay_known[k] + share * now : order == 2 ? share : 0.0;
+    }
     if (m->delay_n == 0 || (m->delay_n == 1 && t <= m->delay_t[0]))
         return order == 0 ? now : order == 2 ? 1.0 : 0.0;
     if (tau < m->delay_t[0]) return order == 0 ? m->delay_v[k] : 0.0;
@@ -155,6 +159,7 @@ static int delay_make_room(model *m, pl_real oldest) {
 /* One more point; after an event, or the first, it begins a stretch. */
 static pl_status delay_record(model *m, pl_real t, const pl_real *x, const pl_real *u, int is_event,
                               int arrived) {
+    if (m->delay_is_held) return PL_OK; /* the past is somebody else's */
     pl_real value[3 * PL_N_DELAYS], oldest = t;
     pl_status status = delay_inputs(m, t, x, u, value);
     if (status != PL_OK) return status;
@@ -204,7 +209,7 @@ static void delay_passed(void *self, pl_real t, const pl_real *x, const pl_real 
 /* Jumps whose time has come: of which kind, 0: there are none. */
 static int delay_arrive(model *m, pl_real t) {
     int moved = 0;
-    for (int k = 0; k < PL_N_DELAYS; k++)
+    for (int k = 0; k < PL_N_DELAYS && !m->delay_is_held; k++)
         for (int i = 0; delay_is_constant[k] && i < m->delay_n; i++)
             if (m->delay_begins[i] >= PL_DELAY_JUMPS && m->delay_t[i] > m->delay_arrived[k] &&
                 m->delay_t[i] + m->delay_time[k] <= t + delay_near(t)) {
@@ -234,6 +239,28 @@ static PL_UNUSED pl_real delay_shortest(void *self) {
         if (delay_is_constant[k] && m->delay_time[k] > 0.0)
             found = found > 0.0 ? fmin(found, m->delay_time[k]) : m->delay_time[k];
     return found;
+}
+
+/* What is delayed now, and by how much. */
+static pl_status delay_given(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *value,
+                             pl_real *delay) {
+    pl_real found[3 * PL_N_DELAYS];
+    const pl_status status = delay_inputs(self, t, x, u, found);
+    for (int k = 0; k < PL_N_DELAYS; k++) {
+        value[k] = found[3 * k];
+        delay[k] = t - found[3 * k + 1];
+    }
+    return status;
+}
+
+/* Delayed values are held from now on: steps of a fixed size keep a past of their own. NULL: the model's is used. */
+static void delay_hold(void *self, const pl_history *history) {
+    model *m = self;
+    m->delay_is_held = history != NULL;
+    for (int k = 0; k < PL_N_DELAYS && history; k++) {
+        m->delay_known[k] = history->known[k];
+        m->delay_share[k] = history->share[k];
+    }
 }
 
 #if PL_N_RELATIONS

@@ -124,6 +124,8 @@ typedef struct pl_direction {
 typedef struct pl_history {
     void *host;
     pl_real (*at)(void *host, int i, pl_real t); /* value number i of n_delays at the time t */
+    /* for models that remember their past themselves: number i is known[i] + share[i] times its value now */
+    const pl_real *known, *share;
 } pl_history;
 
 struct pl_initial; /* pliant_start.h */
@@ -246,7 +248,8 @@ typedef struct pl_model {
     const pl_real *(*memory)(void *self, int before);
     void (*set_memory)(void *self, int k, pl_real value); /* both of them */
 
-    /* what is delayed, and by how much: n_delays each */
+    /* What is delayed, and by how much: n_delays each. A model that remembers its past itself has n_delays 0; it may
+     * have both functions all the same: then set_history(known, share) holds its delayed values, NULL lets them go */
     pl_status (*delayed)(void *self, pl_real t, const pl_real *x, const pl_real *u, pl_real *value,
                          pl_real *delay);
     void (*set_history)(void *self, const pl_history *history);

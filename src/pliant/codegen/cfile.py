@@ -460,8 +460,7 @@ class File:
         fields += self._event_fields()
         if self._watches_steps():
             fields.append(".step_done = model_step_done")
-        if self.e.delays.n or self.e.pipes.n:
-            fields.append(f".passed = {'pipe' if self.e.pipes.n else 'delay'}_passed")
+        fields += self._past_fields()
         if len(p.x) > p.n_states:
             diagonal = [(i, i, 0) for i in range(p.n_states)]
             pattern(lines, fields, "mass", len(p.x), len(p.x), diagonal)
@@ -482,6 +481,13 @@ class File:
             fields.append(".taylor = model_taylor")
         body = ",\n    ".join(fields)
         return "\n".join(lines) + f"\n\nPL_EXPORT const pl_model pliant_model = {{\n    {body},\n}};\n"
+
+    def _past_fields(self) -> list[str]:
+        """Of models that remember their past."""
+        if not (self.e.delays.n or self.e.pipes.n):
+            return []
+        held = [".delayed = delay_given, .set_history = delay_hold"] if self.e.delays.n else []
+        return [f".passed = {'pipe' if self.e.pipes.n else 'delay'}_passed", *held]
 
     def _event_fields(self) -> list[str]:
         """What is called at events and at the start."""

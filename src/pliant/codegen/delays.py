@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pliant.codegen.arrays import VALUE, of_instance
 from pliant.codegen.modes import defined, flag_array
 from pliant.codegen.places import Argument, Field, ValueKind
 from pliant.codegen.plan import Target, inner_nodes, nodes_of
-from pliant.codegen.program import Newton
-from pliant.expr.build import reachable, sub
-from pliant.ir import Kind, Op
+from pliant.codegen.program import Newton, Program
+from pliant.expr.build import neg, reachable, sub
+from pliant.ir import Graph, Kind, Node, Op
 
 if TYPE_CHECKING:
     from pliant.codegen.emit import Emitter
@@ -21,20 +22,34 @@ FULL = "delay(...) reaches back over more events than there is room for: shorten
 NEGATIVE = "the time of delay(...) is negative"
 
 
+def delay_nodes(g: Graph, program: Program) -> dict[int, Node]:
+    """Number -> node of every delay of a model."""
+    system, roots = program.sorted, [*program.f]
+    for statement in program.statements:
+        roots += inner_nodes(statement) if isinstance(statement, Newton) else nodes_of(statement)
+    roots += [e for one in system.relations for e in (one.lhs, one.rhs)]
+    roots += [*system.events.expressions(), *(e for one in system.checks for e in one.expressions())]
+    roots += [one.residual for one in system.initial_equations]
+    nodes = [g.nodes[i] for i in reachable(g, roots)]
+    return {node[1]: node for node in nodes if node[0] == Op.DELAY}
+
+
+def delay_time(g: Graph, tau: int, fixed: Callable[[int], bool]) -> int | None:
+    """T where tau is t - T with a T of parameters alone; None where it is not."""
+    time = g.intern((Op.TIME,))
+    op, *parts = g.nodes[tau]
+    others = [e for e in parts if e != time] if op in (Op.SUB, Op.ADD) and len(parts) == 2 else []
+    if len(others) != 1 or not fixed(others[0]) or (op == Op.SUB and parts[0] != time):
+        return None
+    return others[0] if op == Op.SUB else neg(g, others[0])
+
+
 class Delays:
     """All delays of one model."""
 
     def __init__(self, emitter: Emitter) -> None:
         self.e = emitter
-        g, program, system = emitter.g, emitter.program, emitter.s
-        roots = [*program.f]
-        for statement in program.statements:
-            roots += inner_nodes(statement) if isinstance(statement, Newton) else nodes_of(statement)
-        roots += [e for one in system.relations for e in (one.lhs, one.rhs)]
-        roots += [*system.events.expressions(), *(e for one in system.checks for e in one.expressions())]
-        roots += [one.residual for one in system.initial_equations]
-        nodes = [g.nodes[i] for i in reachable(g, roots)]
-        self.nodes = {node[1]: node for node in nodes if node[0] == Op.DELAY}
+        self.nodes = delay_nodes(emitter.g, emitter.program)
         self.n = max(self.nodes, default=-1) + 1
         self.points = min(MOST, max(LEAST, ROOM // (16 + 8 * max(self.n, 1))))
 
@@ -49,6 +64,9 @@ class Delays:
             Field(of_instance("delay_arrived"), self.n, "the last jump that has arrived"),
             Field(of_instance("delay_time"), self.n, "by how much is delayed"),
             Field(of_instance("delay_n", ValueKind.INTEGER), None, "how many points there are"),
+            Field(of_instance("delay_known"), self.n, "where somebody else keeps the past: what is known"),
+            Field(of_instance("delay_share"), self.n, "... and their share of the values now"),
+            Field(of_instance("delay_is_held", ValueKind.INTEGER), None, "1: so it is"),
             Field(of_instance("jumped", ValueKind.FLAG), len(self.e.s.relations), "1: a delayed jump moves its sides"),
         ]
 
@@ -77,10 +95,8 @@ class Delays:
         """Numbers of the header, then the header; the functions of events stand before it."""
         if not self.n:
             return ""
-        shared, g = self.e.shared, self.e.g
-        time = g.intern((Op.TIME,))
-        shared.extend()
-        constant = [k in self.nodes and self._is_constant(self.nodes[k][3], time) for k in range(self.n)]
+        self.e.shared.extend()
+        constant = [k in self.nodes and self._time(k) is not None for k in range(self.n)]
         words = {
             "N_DELAYS": self.n,
             "DELAY_ROOM": self.points,
@@ -90,21 +106,16 @@ class Delays:
         lines = [flag_array("delay_is_constant", constant, "its time does not change"), defined(words)]
         return "\n".join([*lines, '#include "pliant_delays.h"\n'])
 
-    def _is_constant(self, tau: int, time: int) -> bool:
-        """Is it t - T with a parameter T?"""
-        op, *parts = self.e.g.nodes[tau]
-        fixed = self.e.shared.fixed
-        return op in (Op.SUB, Op.ADD) and time in parts and any(fixed[e] for e in parts)
+    def _time(self, k: int) -> int | None:
+        """T of a delay that is constant."""
+        return delay_time(self.e.g, self.nodes[k][3], self.e.shared.fixed.__getitem__)
 
     def times(self) -> list[int]:
         """The constant ones, as expressions of parameters."""
-        g, found = self.e.g, []
-        time = g.intern((Op.TIME,))
         self.e.shared.extend()
-        for node in self.nodes.values():
-            if self._is_constant(node[3], time):
-                found.append(sub(g, time, node[3]))
-        return found
+        found = [self._time(k) for k in self.nodes]
+        self.e.shared.extend()
+        return [e for e in found if e is not None]
 
     def parameters(self) -> list[int]:
         """Variables that the times of delays follow from: with other values the history would not reach back."""

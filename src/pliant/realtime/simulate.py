@@ -83,6 +83,8 @@ def run_result(model: NumericModel, run: Drive) -> Result:
 
 def _outputs(run: Drive, y: Matrix) -> int:
     """Fill the rows of y; how many could be evaluated."""
+    if run.past is not None:
+        run.walker.begin(run.walker.scenario, run.past)
     point = run.walker.point
     for k in range(len(y)):
         point.t = float(run.time[k])

@@ -11,9 +11,10 @@ from pliant.codegen.program import Assign
 from pliant.codegen.tangent import Tangent
 from pliant.errors import ArgumentError, NotSupportedError, UnknownNameError
 from pliant.expr.build import add, const, mul, sub, var
-from pliant.expr.evaluate import number_in, parameter_values
+from pliant.expr.evaluate import evaluate, number_in, parameter_values
 from pliant.ir import Kind, Op
-from pliant.realtime.code.events import Instant, discrete_part, steps_to_tick
+from pliant.realtime.code.delays import StepDelay, may_jump
+from pliant.realtime.code.events import DiscretePart, Instant, discrete_part, steps_to_tick
 from pliant.realtime.code.first import StartPart
 from pliant.realtime.code.lower import Lowering, ModelPass
 from pliant.realtime.code.rates import rates_of
@@ -22,6 +23,7 @@ from pliant.realtime.code.tables import Tables
 from pliant.realtime.code.types import StartValues, StepperOptions, StepPlan, StepSystem
 from pliant.realtime.code.wide import Wide
 from pliant.realtime.sparsing.elimination import Elimination, Entry, eliminate
+from pliant.realtime.sparsing.past import delay_words, range_of_steps
 from pliant.realtime.sparsing.resting_states import level, level_expression, rests
 from pliant.solve.names import suggestion
 from pliant.sorted_system import SortedSystem
@@ -46,6 +48,10 @@ class StepBuilder:
                 f"start.x has shape {np.shape(self.start.x)}, the model has {n} unknowns", hint=f"give {n} numbers"
             )
         self.guesses = self._guesses()
+        self.delay_ranges = self._delay_ranges()
+        w.delay_leaves.set_short(
+            [one.number for one, (least, _) in zip(w.delays, self.delay_ranges, strict=True) if least < 1.0]
+        )
         if options.loop_rows is not None:
             w.loop_rows = options.loop_rows
         else:
@@ -87,6 +93,24 @@ class StepBuilder:
             declared = 0.0 if start is None else sign * number_in(self.w.s.system, self.g, start, self.values)
             out.append(float(self.start.tears.get(variable.name, declared)))
         return out
+
+    def _delay_ranges(self) -> list[tuple[float, float]]:
+        """Least and most steps of each delay."""
+        w, given = self.w, self.options.delays or {}
+        own = evaluate(self.g, [one.time for one in w.delays], self.values)
+        names = [delay_words(self.program, one) for one in w.delays]
+        times = [given.get(one.number, (t, t)) for one, t in zip(w.delays, own, strict=True)]
+        return [range_of_steps(name, one, self.tau) for name, one in zip(names, times, strict=True)]
+
+    def _delays(self, outside: ModelPass, discrete: DiscretePart) -> tuple[StepDelay, ...]:
+        """What rings keep."""
+        w, reset = self.w, frozenset(i for i, _ in discrete.resets)
+        out = []
+        for one, (least, most) in zip(w.delays, self.delay_ranges, strict=True):
+            value = outside.of(one.value)
+            time = w.rewrite(one.time, {}, {})
+            out.append(StepDelay(time, value, least, most, may_jump(w, value, reset)))
+        return tuple(out)
 
     # ------------------------------------------------------------------ statements
 
@@ -133,7 +157,7 @@ class StepBuilder:
         else:
             guesses = [point.last[z] for z in w.guess]
         leaf |= {var(g, w.guess[z]): e for z, e in zip(w.guess, guesses, strict=True)}
-        return w.evaluate(leaf, fresh=True, frozen=True)
+        return w.evaluate(leaf | w.delay_leaves.half_leaf(), fresh=True, frozen=True)
 
     def _matrix(
         self, jacobian: Mapping[Entry, int], elimination: Elimination, tau: float, name: str
@@ -225,8 +249,9 @@ class StepBuilder:
         first = self._start(jacobian, f)
         outside = self._outside(point)
         found = [v for v, one in enumerate(w.variables) if one.is_output] or list(p.x[: p.n_states])
+        delays = self._delays(outside, discrete)
         outputs = [(w.variables[v].name, v, outside.of(w.s.replaced.get(v, var(self.g, v)))) for v in found]
-        self._check_leaves(systems)
+        self._check_leaves(systems, discrete)
         return StepPlan(
             w,
             self._wide(),
@@ -251,6 +276,7 @@ class StepBuilder:
                 for one in rests(w.s, p)
                 if level(w.s, one, self.values) is not None
             ],
+            delays,
             rates_of(self.g, w.s.events, discrete, w.out, self.tau) if discrete else (),
         )
 
@@ -306,16 +332,18 @@ class StepBuilder:
         """Rows of f that do not depend on inputs or time except through x."""
         w = self.w
         moved = {w.clock, w.jump_time.variable, *self.program.u, *self.input_before.values()}
+        moved |= w.delay_leaves.variables()
         for one in w.out:
             if any(v in moved for v in w.shared.uses(one.expression)):
                 moved.add(one.target)
         return [i for i, e in enumerate(f) if not any(v in moved for v in w.shared.uses(e))]
 
-    def _check_leaves(self, systems: Sequence[StepSystem]) -> None:
+    def _check_leaves(self, systems: Sequence[StepSystem], discrete: DiscretePart) -> None:
         """Every variable that the step reads has a value."""
         w, p = self.w, self.program
         known = {*p.x, *p.u, *p.p, w.clock, w.jump_time.variable, *w.guess.values(), *(w.relations[k] for k in w.kept)}
         known |= {one.target for one in w.out} | {self.half_clock, *self.input_before.values()}
+        known |= {*discrete.begin, discrete.first} | w.delay_leaves.variables()
         known |= {v for one in systems for v in (*one.half, *one.half_tears)}
         known |= {v for one in w.s.events.memories for v in (one.variable, one.before)}
         known |= {one.tick for one in w.s.events.clocks}

@@ -19,10 +19,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from pliant.codegen.program import Statement, reset_place
+from pliant.codegen.tangent import Tangent
 from pliant.errors import NotSupportedError
-from pliant.expr.build import choose, substitute, var
-from pliant.ir import Clock, Memory
+from pliant.expr.build import add, choose, const, div, mul, rebuild, sub, substitute, var
+from pliant.ir import Clock, Memory, Op
 from pliant.realtime.code.lower import Lowering, ModelPass, operands_first, reaches_itself
+from pliant.realtime.sparsing.crossing import Ages, Resets, located_resets, share_of
 from pliant.sorted_system import SortedSystem
 
 NEAR = 1e-6  # share of a step by which the times of a clock may miss the ends of steps
@@ -36,6 +38,9 @@ class DiscretePart:
     resets: list[tuple[int, int]] = field(default_factory=list)  # (place in x, expression of its value)
     ticks: list[int] = field(default_factory=list)  # variables of the clocks
     periods: list[int] = field(default_factory=list)  # of the clocks, in steps
+    begin: list[int] = field(default_factory=list)  # variables of x at the beginning of the step, where they are read
+    active: list[int] = field(default_factory=list)  # conditions of resets within the step
+    first: int = -1  # variable: 1 in the first round after a step
 
     def __bool__(self) -> bool:
         return bool(self.memories or self.resets)
@@ -84,7 +89,13 @@ def discrete_part(w: Lowering, tau: float, instant: Instant = Instant.STEP) -> D
     kept = {var(g, one.variable): one.expression for one in events.kept}
     point = _EventEvaluation(w, kept, instant)
     resets: dict[int, int] = {}
-    for action in (one for one in events.actions if one.kind == "reset"):
+    located = located_resets(w.s, w.program) if instant is Instant.STEP else []
+    late = LateResets(w, tau, point, kept) if located else None
+    for one in located:
+        assert late is not None
+        late.add(one, resets)
+    known = {id(action) for one in located for action in one.actions}
+    for action in (one for one in events.actions if one.kind == "reset" and id(one) not in known):
         place, value = reset_place(w.program, action)
         active, new = (point.of(e) for e in substitute(g, [action.active, value], kept))
         resets[place] = choose(g, active, new, resets.get(place, var(g, w.program.x[place])))
@@ -95,7 +106,69 @@ def discrete_part(w: Lowering, tau: float, instant: Instant = Instant.STEP) -> D
         sorted(resets.items()),
         ticks,
         [round(one.interval / tau) for one in events.clocks],
+        late.begin if late is not None else [],
+        late.active if late is not None else [],
+        late.first if late is not None else -1,
     )
+
+
+class LateResets:
+    """Resets where their conditions became true within the step, see sparsing/crossing.py."""
+
+    def __init__(self, w: Lowering, tau: float, point: _EventEvaluation, kept: dict[int, int]) -> None:
+        self.w, self.g, self.tau, self.point, self.kept = w, w.g, tau, point, kept
+        self.x = [var(w.g, v) for v in w.program.x]
+        self.active: list[int] = []
+        self.begin = [w.temporary(f"{w.variables[v].name}.begin") for v in w.program.x]
+        self.first = w.temporary("event.first")
+        w.integers.add(self.first)
+        self.time = w.g.intern((Op.TIME,))
+        clock = var(w.g, w.clock)
+        at_begin = {x: var(w.g, v) for x, v in zip(self.x, self.begin, strict=True)}
+        at_begin[self.time] = sub(w.g, clock, const(w.g, tau))
+        self.before = w.evaluate(w.leaves() | at_begin, fresh=True)
+        self.slopes = Tangent(w.program).jacobian(w.program.f, w.program.x)
+
+    def add(self, one: Resets, resets: dict[int, int]) -> None:
+        """New values of x where the resets take place."""
+        w, g, program = self.w, self.g, self.w.program
+        number = {v: j for j, v in enumerate(program.x)}
+        pattern = [(i, number[v]) for i, row in enumerate(self.slopes.rows) for v in row if v in number]
+        rows = one.rows([i for i, _ in pattern], [j for _, j in pattern], program.n_states)
+        theta = self._share(one)
+        moved = [
+            w.named("event.moved", mul(g, theta, sub(g, x, var(g, v)))) for x, v in zip(self.x, self.begin, strict=True)
+        ]
+        leaf = w.leaves() | {var(g, v): e for v, e in self.point.new.items() if v not in w.loose}
+        leaf |= {x: w.named("event.x", sub(g, x, d)) for x, d in zip(self.x, moved, strict=True)}
+        leaf[self.time] = w.named("event.time", sub(g, var(g, w.clock), mul(g, theta, const(g, self.tau))))
+        at = w.evaluate(dict(leaf), fresh=True)
+        values = substitute(g, [reset_place(program, action)[1] for action in one.actions], self.kept)
+        new = {place: w.named("event.new", at.of(e)) for place, e in zip(one.places, values, strict=True)}
+        behind = w.evaluate(leaf | {self.x[place]: e for place, e in new.items()}, fresh=True)
+        slopes = {i: self.slopes.rows[i].get(program.x[i], w.zero) for i in rows}
+        at.columns(self.slopes.statements, slopes.values())
+        (active,) = substitute(g, [one.active], self.kept)
+        active = w.named("event.active", self.point.of(active))
+        self.active.append(active)
+        rest = w.named("event.rest", mul(g, theta, const(g, self.tau)))
+        for i in rows:
+            change = mul(g, rest, sub(g, behind.of(program.f[i]), at.of(program.f[i])))
+            damped = rebuild(g, Op.MAX, (w.one, sub(g, w.one, mul(g, rest, at.of(slopes[i])))))
+            x = resets.get(i, self.x[i])
+            after = add(g, new[i], moved[i]) if i in new else x
+            resets[i] = w.named("event.end", choose(g, active, add(g, after, div(g, change, damped)), x))
+
+    def _share(self, one: Resets) -> int:
+        """theta"""
+        w, g = self.w, self.g
+        begin = {}
+        for k in one.relations:
+            r = w.s.relations[k]
+            begin[k] = w.opaque(f"relation_{k + 1}.begin", self.before.of(sub(g, r.rhs, r.lhs)))
+        (age,) = substitute(g, [Ages(w.s, g).of(one.active, begin)], self.kept)
+        share = share_of(g, w.named("event.age", self.point.of(age)))
+        return w.named("event.share", choose(g, var(g, self.first), share, w.zero))
 
 
 class _EventEvaluation(ModelPass):

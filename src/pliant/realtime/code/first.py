@@ -38,6 +38,7 @@ from pliant.realtime.code.places import (
     X,
 )
 from pliant.realtime.code.write import StepWriter
+from pliant.realtime.sparsing.past import Moment
 
 if TYPE_CHECKING:
     from pliant.realtime.code.text import StepText
@@ -75,6 +76,11 @@ class FirstText:
         sizes = {"z": len(self.plan.lowering.guess), "r": len(self.plan.kept), "dz": len(self.part.correction)}
         return {name: size for name, size in sizes.items() if size}
 
+    @property
+    def settles(self) -> bool:
+        """Is there anything that passes through the model bring to rest?"""
+        return bool(self.moves or self.plan.delays)
+
     def _writer(self, name: str, targets: list[Target], more: list[Argument]) -> StepWriter:
         text = self.text
         arguments = [INSTANCE, GIVEN_INPUTS, *more]
@@ -83,7 +89,7 @@ class FirstText:
 
     def _settle(self) -> str:
         """Relations, loops and algebraic unknowns at the start."""
-        if not self.moves:
+        if not self.settles:
             return ""
         plan, at, real = self.plan, self.layout.place, self.layout.type(ValueKind.REAL)
         targets: list[Target] = [(NEW_TEARS.at(k), e) for k, e in enumerate(plan.lowering.first_last.values())]
@@ -92,7 +98,9 @@ class FirstText:
         arrays = self.moves
         out = self._writer("start_pass", targets, [Argument(name) for name in arrays])
         body = "".join(f"        {real} {name}[{size}];\n" for name, size in arrays.items())
-        body += f"        int moved = 0;\n        start_pass({self.layout.passed('m', 'u', *arrays)});\n"
+        passed = f"        start_pass({self.layout.passed('m', 'u', *arrays)});\n" if arrays else ""
+        begin = f"start_delays({self.layout.passed('m', 'u')})" if plan.delays else "0"
+        body += f"        int moved = {begin};\n{passed}"
         if "z" in arrays:
             z = at(TEARS.at("k"))
             body += f"""        for (int k = 0; k < {arrays["z"]}; k++)
@@ -118,9 +126,15 @@ class FirstText:
             moved |= {x} != before;
         }}
 """
-        return out.write(self.text.instant(), {}) + (
-            f"\nstatic PL_ONCE void start_settle({self.head}) {{\n"
-            f"    for (int pass = 0; pass < {PASSES}; pass++) {{\n{body}        if (!moved) return;\n    }}\n}}\n"
+        delays = self.text.delays
+        start = out.write(self.text.instant(), delays.arrays(Moment.AT), filled=delays.filled(Moment.AT))
+        return (
+            delays.start()
+            + (start if arrays else "")
+            + (
+                f"\nstatic PL_ONCE void start_settle({self.head}) {{\n"
+                f"    for (int pass = 0; pass < {PASSES}; pass++) {{\n{body}        if (!moved) return;\n    }}\n}}\n"
+            )
         )
 
     def _memories(self) -> str:
@@ -131,11 +145,13 @@ class FirstText:
         out = []
         if self.part.memories:
             targets: list[Target] = [(MEMORIES.at(k), e) for k, e in enumerate(self.part.memories)]
-            out.append(self._writer("start_memories", targets, []).write(self.text.instant(), {}))
+            delays = self.text.delays
+            writer = self._writer("start_memories", targets, [])
+            out.append(writer.write(self.text.instant(), delays.arrays(Moment.AT), filled=delays.filled(Moment.AT)))
         initially = ""
         if self.part.initially is not None:
             out.append(self.text.discrete("initial_update", self.part.initially, "PL_ONCE"))
-            initially = f"    initial_update({self.call});\n" + f"    start_settle({self.call});\n" * bool(self.moves)
+            initially = f"    initial_update({self.call});\n" + f"    start_settle({self.call});\n" * self.settles
         if self.part.settling is not None:
             out.append(self.text.discrete("settling_update", self.part.settling, "PL_ONCE"))
             out.append(self._rounds("settling_rounds", "settling_update", discrete))
@@ -173,7 +189,7 @@ class FirstText:
             for local, array, size in moving
         )
         same = " && ".join(layout.same(*one) for one in moving) or "1"
-        settle = f"        start_settle({self.call});\n" if self.moves else ""
+        settle = f"        start_settle({self.call});\n" if self.settles else ""
         return f"""static PL_ONCE void {name}({self.head}) {{
     for (int round = 0; round < {rounds}; round++) {{
 {keep}        {update}({self.call});
@@ -207,7 +223,7 @@ class FirstText:
         return f"""{data}static PL_ONCE void start_values({head}) {{
     {layout.cleared(self.text.fields())}
 {lines}
-}}
+{self.text.delays.first_values(plan.start.delayed)}}}
 """
 
     def _begin(self) -> str:
@@ -216,7 +232,7 @@ class FirstText:
         body = "    (void)u, (void)chosen;\n"
         if self.plan.options.order == 2 and self.text.u_members:
             body += f"    {self.layout.assigned(LAST_INPUTS, INPUTS)}\n"
-        if self.moves:
+        if self.settles:
             body += f"    start_settle({self.call});\n"
         if self.part.memories:
             k = len(self.part.memories)
@@ -225,6 +241,7 @@ class FirstText:
             body += f"        if (chosen[k] == chosen[k]) {self.layout.place(MEMORIES.at('k'))} = chosen[k];\n"
         if self.plan.discrete:
             body += f"    start_events({self.call});\n"
+            body += f"    start_settle({self.call});\n" if self.plan.delays else ""
         body += "    (void)m;\n"
         given = [INSTANCE, GIVEN_INPUTS, Argument("chosen", is_const=True)]
         return f"static PL_ONCE void start_at({self.layout.declared(given, restrict=False)}) {{\n{body}}}\n"

@@ -25,6 +25,16 @@ def _struct(text: StepText, record: StructArray, variables: Sequence[int]) -> st
     return text.layout.struct(record, notes)
 
 
+def refused(text: StepText) -> str:
+    """What the number means that set_parameters and init return."""
+    n, many = len(text.w.s.pivots), len(text.plan.delays)
+    told = [f"number of a divisor that is zero (1 .. {n})"] if n and many else []
+    told = told or ["number of a divisor that is zero"]
+    if many:
+        told = [*told[: bool(n)], f"{n} + the number of a delay (1 .. {many}) outside of what its memory holds"]
+    return "; ".join(told)
+
+
 def header_text(text: StepText, fields: Sequence[Field]) -> str:
     """The header."""
     n, plan = text.name, text.plan
@@ -80,7 +90,7 @@ typedef {plan.options.precision} {real};
 {flags}
 {text.layout.instance_type(text.layout.members(fields))}
 {text.layout.calibration_declared()}void {n}_default_parameters({given(Argument("p", StructArray.PARAMETERS))});
-int {n}_set_parameters({given(INSTANCE, GIVEN_PARAMETERS)}); /* not 0: number of a divisor that is zero */
+int {n}_set_parameters({given(INSTANCE, GIVEN_PARAMETERS)}); /* not 0: {refused(text)} */
 int {n}_init({given(*start)});
 /* the same with other values of x (states, then algebraic unknowns) before what happens at the start */
 int {n}_init_at({given(*start, Argument("x", real, is_const=True))});
@@ -113,6 +123,21 @@ def _bits(text: StepText, name: str) -> str:
 """
 
 
+def _past(text: StepText) -> str:
+    """What is delayed after a step."""
+    n, n_delays = text.name, len(text.plan.delays)
+    ring = "m->delayed[{}[k] + m->delay_last[k]]"
+    return f"""
+void pliant_past(const {n} *m, pl_real *to);
+void pliant_past(const {n} *m, pl_real *to) {{
+    for (int k = 0; k < {n_delays}; k++) {{
+        to[k] = {ring.format("delay_left")};
+        to[{n_delays} + k] = {ring.format("delay_right")};
+    }}
+}}
+""" * bool(n_delays)
+
+
 def driver_text(text: StepText) -> str:
     """What only the desktop needs: many steps in one call, and where things are."""
     n, n_u, n_y = text.name, len(text.u_members), len(text.y_members)
@@ -128,6 +153,8 @@ def driver_text(text: StepText) -> str:
         ]
     n_d = len(text.plan.discrete.memories)
     memories = f"        if (d) memcpy(d + k * {n_d}, m->d, sizeof m->d);\n" if n_d else ""
+    n_delays, past = len(text.plan.delays), _past(text)
+    kept = f"        if (past) pliant_past(m, past + k * {2 * n_delays});\n" if n_delays else "        (void)past;\n"
     states = f"        if (x) memcpy(x + k * {text.n}, m->x, sizeof m->x);\n" if text.n else "        (void)x;\n"
     y = (
         f"        if (y) pliant_outputs(m, (const pl_real *)({later}), y + k * {n_y});\n"
@@ -138,16 +165,17 @@ def driver_text(text: StepText) -> str:
         f"""
 /* n steps; u: n rows of inputs up to the ends of the steps, after (or NULL): from the ends on, x (or NULL): n rows of
  * states after each step, bits (or NULL): n flags, d (or NULL): n rows of discrete variables, y (or NULL): n rows of
- * outputs after each step, with the inputs from its end on */
+ * outputs after each step, with the inputs from its end on, past (or NULL): n rows of what is delayed, before and after
+ * what happens at the end of each step */
 int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after, pl_real *x, unsigned *bits,
-                      pl_real *d, pl_real *y);
+                      pl_real *d, pl_real *y, pl_real *past);
 int64_t pliant_{name}({n} *m, int64_t n, const pl_real *u, const pl_real *after, pl_real *x, unsigned *bits,
-                      pl_real *d, pl_real *y) {{
+                      pl_real *d, pl_real *y, pl_real *past) {{
     int64_t fell = 0;
 {none}    (void)after, (void)bits, (void)d;
     for (int64_t k = 0; k < n; k++) {{
         {call}(m, {pick}, {later});
-{states}{memories}{_bits(text, name)}{y}    }}
+{states}{memories}{_bits(text, name)}{y}{kept}    }}
     return fell;
 }}
 """
@@ -185,4 +213,4 @@ void pliant_outputs(const {n} *m, const pl_real *u, pl_real *y) {{
     {n}_get_outputs(m, {first}, &all);
     memcpy(y, &all, {n_y} * sizeof(pl_real));
 }}
-{runs}"""
+{past}{runs}"""

@@ -18,8 +18,10 @@ from pliant.expr.build import add, div, mul, operands, reachable, rebuild, sub, 
 from pliant.expr.walk import memoised
 from pliant.ir import PLAIN, Op
 from pliant.realtime.code.algebra import Algebra, Factors
+from pliant.realtime.code.delays import DelayLeaves
 from pliant.realtime.code.jump_time import JumpTime
 from pliant.realtime.sparsing.elimination import eliminate
+from pliant.realtime.sparsing.past import Delay, delays_of
 from pliant.sorted_system import SortedSystem
 
 LARGEST_POWER = 8  # integer exponents up to this become products
@@ -41,6 +43,11 @@ def check_supported(s: SortedSystem) -> None:
                 "because its body is large or has loops whose ends depend on variables",
                 hint="replace it by shorter functions, or by a table",
             )
+    if any(nodes[i][0] == Op.PIPE for i in reachable(s.system.graph, [one.residual for one in s.equations])):
+        raise NotSupportedError(
+            f"{s.system.name} cannot become a real-time step: it has pipes (spatialDistribution(...))",
+            hint="replace them by chains of well-mixed volumes, or by delay(x, T) with a constant T",
+        )
     for one_set in s.sets:
         names = ", ".join(s.system.variables[v].name for v in one_set.candidates[0])
         raise NotSupportedError(
@@ -90,6 +97,8 @@ class Lowering(Algebra):
         self.program: Program = build_program(s, form)
         super().__init__(self.program.graph, self.program.variables)
         self.newton_steps = newton_steps
+        self.delays: list[Delay] = delays_of(self.program)
+        self.delay_leaves = DelayLeaves(self)
         self.loop_rows: Mapping[int, Sequence[int]] = {}  # loop -> row of each column's pivot
         self.clock = self.temporary("time")
         discrete = {v for one in s.events.memories for v in (one.variable, one.before)}
@@ -179,6 +188,8 @@ class Lowering(Algebra):
             op = node[0]
             if op <= Op.ARG:
                 return ()
+            if op == Op.DELAY:
+                return self.delay_leaves.operands(node)
             return node[1 + PLAIN.get(op, 0) :] if op != Op.HOMOTOPY else node[1:2]
 
         def value(i: int) -> int:
@@ -190,6 +201,8 @@ class Lowering(Algebra):
             new = tuple([memo[a] for a in old])
             if op == Op.HOMOTOPY:
                 return new[0]
+            if op == Op.DELAY:
+                return self.delay_leaves.of(g, node, new, leaf)
             if op == Op.POW:
                 return self._power(*new)
             if op == Op.IF and self._is_logic(new[1]) and self._is_logic(new[2]):

@@ -23,9 +23,10 @@ from pliant.codegen.arrays import of_instance
 from pliant.codegen.c_text import wrapped
 from pliant.codegen.places import Argument, Array, Field, ValueKind
 from pliant.errors import ArgumentError
+from pliant.realtime.code.delays import RING
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.operations import Operations
-from pliant.realtime.code.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, STEP, X
+from pliant.realtime.code.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, RESETS, STEP, X
 from pliant.realtime.code.types import MonitorLimits, StepPlan, StepSystem
 from pliant.realtime.code.write import StepContext
 from pliant.realtime.flags import Flag
@@ -309,6 +310,9 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         looks = f"    const int is_known = {self._at(STEP, None)} >= 2;\n" if self.n else ""
         looks += self._pivot_text(fabs) + self._state_text(fabs) + self._outside_text() + self._row_text(fabs)
         looks += self._full_text()
+        outside = f"(out.range_share > {one})"
+        if limits.resets is not None and self.plan.discrete.active:
+            outside = f"({outside} | ({self._at(RESETS, None)} > {limits.resets}))"
         looks = looks if "m->" in looks else f"    (void)m;\n{looks}"
         return f"""{data}unsigned {n}_monitor({head}) {{
     {n}_flags out = {{0}};
@@ -317,7 +321,7 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         + (out.ringing_steps >= {limits.ringing_steps}) * {flag}_RINGING
         + (out.error_size > {literal(limits.error)}) * {flag}_ERROR
         + (out.dropped_size > {literal(limits.dropped)}) * {flag}_DROPPED + not_finite * {flag}_NOT_FINITE
-        + (out.range_share > {one}) * {flag}_RANGE);
+        + {outside} * {flag}_RANGE);
     *flags = out;
     return out.bits;
 }}
@@ -348,14 +352,18 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
     def guarded(self) -> str:
         """The step that falls back to the full pattern, and stays there for a while."""
         n, hold = self.name, self.plan.options.limits.hold
+        saved, restored = f"        const {n} saved = *m;\n", "*m = saved"
+        if self.plan.delays:  # what a step adds to their rings is no part of what the step before left
+            size = f"offsetof({n}, {RING.name})"
+            saved = f"        unsigned char saved[{size}];\n        memcpy(saved, m, sizeof saved);\n"
+            restored = "memcpy(m, saved, sizeof saved)"
         return f"""unsigned {n}_step_guarded_jump({n} *m, const {n}_inputs *u, const {n}_inputs *after) {{
     {n}_flags flags;
     if (m->held[0] == 0) {{
-        const {n} saved = *m;
-        {n}_step_jump(m, u, after);
+{saved}        {n}_step_jump(m, u, after);
         const unsigned broken = {n}_monitor(m, &flags);
         if (!broken) return 0;
-        *m = saved;
+        {restored};
         m->held[1] = (int32_t)broken;
         {n}_step_full_jump(m, u, after);
         (void){n}_monitor(m, &flags);

@@ -31,6 +31,8 @@ WIDE_CONSTANTS = of_instance("cw", ValueKind.WIDE)
 X, TEARS, MEMORIES = of_instance("x"), of_instance("z"), of_instance("d")
 RELATIONS = of_instance("relation", ValueKind.INTEGER)
 COUNTERS = of_instance("count", ValueKind.INTEGER)
+BEGIN, FIRST = of_instance("begin"), of_instance("first", ValueKind.INTEGER)
+RESETS, IS_RESET = of_instance("resets", ValueKind.COUNT), of_instance("is_reset", ValueKind.INTEGER)
 CROSSED = of_instance("crossed", ValueKind.COUNT)
 STEP, START = of_instance("step", ValueKind.STEPS), of_instance("t0", ValueKind.WIDE)
 

@@ -35,6 +35,7 @@ from pliant.realtime.code.places import (
     READ_ONLY,
     X,
 )
+from pliant.realtime.sparsing.past import Moment
 
 if TYPE_CHECKING:
     from pliant.realtime.code.text import StepText
@@ -250,10 +251,9 @@ class RatesText:
         """The step in one call."""
         text, layout = self.text, self.text.layout
         head = layout.declared([INSTANCE, GIVEN_INPUTS, GIVEN_AFTER])
-        rounds = f"    discrete_update({layout.passed('m', 'after')});\n" * text.plan.options.event_rounds
         return (
             f"void {text.name}_step_jump({head}) {{\n    {self.step_name}({layout.passed('m', 'u', 'after')});\n"
-            f"{rounds}}}\n"
+            f"{text.events()}}}\n"
         )
 
     def _tick(self, k: int, rate: Rate) -> str:
@@ -262,7 +262,9 @@ class RatesText:
         targets: list[Target] = [(NEXT.at(j), part.memories[j]) for j in rate.members]
         writer = text.writer(f"{text.name}_tick_{rate.name}", targets, [], True)
         text.count_stack(writer.n_work + writer.n_local)
-        return writer.write(text.scalars(0), {}, f"    {text.layout.place(DONE.at(k))} = 1;\n")
+        done = f"    {text.layout.place(DONE.at(k))} = 1;\n"
+        delays = text.delays
+        return writer.write(text.scalars(0), delays.arrays(Moment.AT), done, filled=delays.filled(Moment.AT))
 
     def _end(self) -> str:
         text, at = self.text, self.text.layout.place
@@ -271,22 +273,26 @@ class RatesText:
         rest = [j for j in range(len(part.memories)) if j not in mine]
         targets: list[Target] = [(NEW_MEMORIES.at(j), part.memories[j]) for j in rest]
         targets += [(NEW_X.at(k), e) for k, (_, e) in enumerate(part.resets)]
+        targets += text.reset_targets(part)
         arrays = {NEW_MEMORIES.name: len(part.memories) if rest else 0, NEW_X.name: len(part.resets)}
         arrays = {name: size for name, size in arrays.items() if size}
         writer = text.writer("rates_rest", targets, [], False) if targets else None
         after = "".join(f"    {at(MEMORIES.at(j))} = {at(NEW_MEMORIES.at(j))};\n" for j in rest)
         after += "".join(f"    {at(X.at(i))} = {at(NEW_X.at(k))};\n" for k, (i, _) in enumerate(part.resets))
+        after += text.first_is_over() if part.begin else ""
         after += f"    commit_rates({text.layout.passed('m')});\n" if writer is not None else ""
         out = self._commit()
         call = f"    commit_rates({text.layout.passed('m')});\n"
         if writer is not None:
             text.count_stack(sum(arrays.values()) + writer.n_work + writer.n_local)
-            out += "\n" + writer.write(text.scalars(0), arrays, after)
+            arrays |= text.delays.arrays(Moment.AT)
+            out += "\n" + writer.write(text.scalars(0), arrays, after, filled=text.delays.filled(Moment.AT))
             call = f"    rates_rest({text.layout.passed('m', 'after')});\n"
         head = text.layout.declared([INSTANCE, GIVEN_AFTER])
         body = f"    const unsigned missed = {self._bits(missed=True)};\n{call}"
-        body += f"    discrete_update({text.layout.passed('m', 'after')});\n" * (plan.options.event_rounds - 1)
-        unused = "    (void)after;\n" if writer is None and plan.options.event_rounds == 1 else ""
+        later = text.events(plan.options.event_rounds - 1)
+        body += later
+        unused = "    (void)after;\n" if writer is None and not later else ""
         return f"{out}\nunsigned {text.name}_step_end({head}) {{\n{unused}{body}    return missed;\n}}\n"
 
     def _commit(self) -> str:

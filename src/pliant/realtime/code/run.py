@@ -56,6 +56,7 @@ class Stepper:
         self.flags = np.empty(0, np.uint32)  # bits of the monitor in each step of it
         self.memories = np.empty((0, len(code.memories)), self.type)  # discrete variables after each step of it
         self.y = np.empty((0, len(code.y_names)), self.type)  # outputs after each step of it, where they were wanted
+        self.past = np.empty((0, 2, len(code.delays)), self.type)  # what is delayed after each step of it
         self.reset()
 
     @property
@@ -74,6 +75,13 @@ class Stepper:
         vector = self._parameter_vector()
         at = None if vector is None else ctypes.c_void_p(vector.ctypes.data)
         failed = self.library.pliant_init(ctypes.c_void_p(self.address), at)
+        if failed > self.code.n_divisors and self.code.delays:
+            what = self.code.delays[failed - 1 - self.code.n_divisors]
+            raise ModelEvaluationError(
+                f"{self.code.name}: the step keeps no values for delay({what}, ...) with "
+                " these parameters: its time is longer than planned for, or shorter than a step",
+                hint="plan with a scenario that has these parameters",
+            )
         if failed:
             raise ModelEvaluationError(
                 f"{self.code.name}: divisor {failed} of the expressions of parameters is zero",
@@ -146,6 +154,14 @@ class Stepper:
         return self._at(self.library.pliant_place(6), self.type, n) if n else np.empty(0, self.type)
 
     @property
+    def delayed(self) -> Array:
+        """What is delayed, before and after what happened at the end of the last step."""
+        out = np.empty((2, len(self.code.delays)), self.type)
+        if self.code.delays:
+            self.library.pliant_past(ctypes.c_void_p(self.address), ctypes.c_void_p(out.ctypes.data))
+        return out
+
+    @property
     def steps(self) -> int:
         """Number of steps done."""
         return int(self._at(self.library.pliant_place(2), np.int64, 1)[0])
@@ -180,7 +196,14 @@ class Stepper:
         self.y = np.empty((n_steps if outputs else 0, len(self.code.y_names)), self.type)
         self.flags = np.zeros(n_steps, np.uint32)
         bits = self.flags if self.code.options.monitor else None
-        wanted = (out if history else None, bits, self.memories if history else None, self.y if outputs else None)
+        self.past = np.empty((n_steps if history else 0, 2, len(self.code.delays)), self.type)
+        wanted = (
+            out if history else None,
+            bits,
+            self.memories if history else None,
+            self.y if outputs else None,
+            self.past if history and self.code.delays else None,
+        )
         self.fallbacks = self._run((u_table, after), n_steps, wanted, kind)
         return out if history else self.x.copy()
 
@@ -189,7 +212,7 @@ class Stepper:
         if not self.code.options.monitor:
             raise ArgumentError("the stepper has no monitor", hint="StepperOptions(monitor=True)")
         bits = np.zeros(n_steps, np.uint32)
-        self._run((u_table, after), n_steps, (None, bits, None, None), kind)
+        self._run((u_table, after), n_steps, (None, bits, None, None, None), kind)
         return bits
 
     def monitor(self) -> dict[str, float]:
@@ -240,7 +263,7 @@ class Stepper:
         for _ in range(repeat):
             self.restore(saved)
             begin = time.perf_counter()
-            self._run((u, None), n_steps, (None, None, None, None), kind)
+            self._run((u, None), n_steps, (None,) * 5, kind)
             best = min(best, time.perf_counter() - begin)
         self.restore(saved)
         return best / n_steps

@@ -33,7 +33,16 @@ def start_of(point: Point, tau: float) -> StartValues:
         dict(point.sim.memories_first),
         tuple(steps_to_tick(clock, tau, point.t) for clock in s.events.clocks),
         _pivot_rows(point, program.n_states),
+        _delayed(point),
     )
+
+
+def _delayed(point: Point) -> dict[int, float]:
+    """What is delayed at the start, by the numbers of the delays."""
+    if not point.model.n_delays:
+        return {}
+    found = point.model.delayed(point.sim.instance, point.t, point.x, point.sim.u)
+    return {} if found is None else dict(enumerate(found.tolist()))
 
 
 def _pivot_rows(point: Point, n_states: int) -> tuple[int, ...] | None:

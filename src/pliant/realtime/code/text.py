@@ -12,6 +12,7 @@ from pliant.codegen.places import Argument, Array, Field, IsZero, Number, Owner,
 from pliant.codegen.plan import FunctionPlan, Target
 from pliant.expr.build import reachable
 from pliant.ir import Kind, Op
+from pliant.realtime.code.delays import KNOWN, KNOWN_MIDDLE, TIMES, DelayText, delay_operations
 from pliant.realtime.code.events import DiscretePart
 from pliant.realtime.code.first import FirstText
 from pliant.realtime.code.fixed import fixed
@@ -21,10 +22,12 @@ from pliant.realtime.code.monitor import PIVOT, RIGHT, MonitorText
 from pliant.realtime.code.operations import Operations, count_operations
 from pliant.realtime.code.places import (
     AFTER,
+    BEGIN,
     CHANGE,
     CONSTANTS,
     COUNTERS,
     CROSSED,
+    FIRST,
     GIVEN_AFTER,
     GIVEN_INPUTS,
     GIVEN_PARAMETERS,
@@ -33,6 +36,7 @@ from pliant.realtime.code.places import (
     HALF_TIME,
     INPUTS,
     INSTANCE,
+    IS_RESET,
     JUMP_TIME,
     LAST_INPUTS,
     LEVEL,
@@ -46,6 +50,7 @@ from pliant.realtime.code.places import (
     PARAMETERS,
     READ_ONLY,
     RELATIONS,
+    RESETS,
     REST,
     START,
     STEP,
@@ -58,6 +63,7 @@ from pliant.realtime.code.places import (
 from pliant.realtime.code.rates import RatesText
 from pliant.realtime.code.types import StepCode, StepPlan, StepSystem
 from pliant.realtime.code.write import StepContext, StepWriter, helpers, table_functions, wide_scalar
+from pliant.realtime.sparsing.past import Moment, delay_words
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW
 
 BYTES = {"double": 8, "float": 4}
@@ -96,6 +102,7 @@ class StepText:
         self.layout = layout(self.name, plan.options.precision, names)
         self.c = StepContext(self.w.g, self.variables, self.layout, wide=plan.wide)
         self.monitor = MonitorText(plan, self.c) if plan.options.monitor else None
+        self.delays = DelayText(self)
         self.rates = RatesText(self, plan.rates) if plan.rates else None
         self.stack = 0
         self.constant_bytes = 0
@@ -113,11 +120,14 @@ class StepText:
         places |= {v: TEARS.at(k) for k, v in enumerate(w.guess.values())}
         places |= {w.relations[r]: RELATIONS.at(k) for k, (r, _) in enumerate(plan.kept)}
         places |= {one.variable: MEMORIES.at(k) for k, one in enumerate(w.s.events.memories)}
+        places |= {v: BEGIN.at(i) for i, v in enumerate(plan.discrete.begin)}
+        places |= {plan.discrete.first: FIRST.at()} if plan.discrete.begin else {}
         places |= {v: IsZero(COUNTERS.at(k)) for k, v in enumerate(plan.discrete.ticks)}
         for system in plan.systems:
             if system.tables:
                 places |= {v: HALF.at(i) for i, v in enumerate(system.half)}
                 places |= {v: NEW_TEARS.at(k) for k, v in enumerate(system.half_tears)}
+        places |= self.delays.places()
         self.c.integers |= w.integers
         for v, variable in enumerate(self.variables):
             is_fixed = variable.kind in (Kind.PARAMETER, Kind.CONSTANT)
@@ -137,9 +147,12 @@ class StepText:
             out[HALF_TIME.name] = f"{start} + ((double){step} + 0.5) * {tau}"
         return out
 
-    def instant(self) -> dict[str, str]:
-        """The same where no step is taken."""
-        return {name: value for name, value in self.scalars(0).items() if name != HALF_TIME.name}
+    def instant(self, side: str = "+") -> dict[str, str]:
+        """The same where no step is taken; side "-": up to this time, not from there on."""
+        out = {name: value for name, value in self.scalars(0).items() if name != HALF_TIME.name}
+        if JUMP_TIME.name in out:
+            out[JUMP_TIME.name] = jump_time(self.plan.tau, TIME.name, side)
+        return out
 
     def writer(self, name: str, targets: Sequence[Target], more: Sequence[Argument], exported: bool) -> StepWriter:
         """A function of the instance and the inputs."""
@@ -165,6 +178,8 @@ class StepText:
         """What ends every step: the new state."""
         plan, at, rows = self.plan, self.layout.place, range(self.n)
         out = self.monitor.after_step() if self.monitor else ""
+        if plan.discrete.begin:
+            out += "".join(f"    {at(BEGIN.at(i))} = {at(X.at(i))};\n" for i in rows) + f"    {at(FIRST.at())} = 1;\n"
         out += self._rests() + "".join(f"    {at(X.at(i))} += {at(CHANGE.at(i))};\n" for i in rows)
         out += "".join(f"    {at(X.at(i))} = {at(REST.at(k))};\n" for k, (i, _) in enumerate(plan.levels))
         out += "".join(f"    {at(TEARS.at(k))} = {at(NEW_TEARS.at(k))};\n" for k in range(len(system.last)))
@@ -174,9 +189,14 @@ class StepText:
         out += f"    {at(STEP.at())}++;\n"
         if plan.discrete:
             out += "".join(f"    {at(COUNTERS.at(k))}--;\n" for k in range(len(plan.discrete.periods)))
-        if plan.discrete and not self._is_cut(system):
-            out += plan.options.event_rounds * f"    discrete_update({self.layout.passed('m', 'after')});\n"
-        return out
+        out += self.delays.before()
+        return out if self._is_cut(system) else out + self.events()
+
+    def events(self, rounds: int | None = None) -> str:
+        """What happens at the end of a step."""
+        options, call = self.plan.options, f"    discrete_update({self.layout.passed('m', 'after')});\n"
+        count = options.event_rounds if rounds is None else rounds
+        return (count * call if self.plan.discrete else "") + self.delays.after()
 
     def _is_cut(self, system: StepSystem) -> bool:
         """Is the step made of functions by rates?"""
@@ -218,6 +238,8 @@ class StepText:
         n_levels = len(self.plan.levels)
         arrays = {"dx": self.n, "z": len(system.last), "r": len(self.plan.kept), "level": n_levels, "rest": n_levels}
         arrays = {name: size for name, size in arrays.items() if size}
+        arrays |= self.delays.arrays(*self.delays.step_moments())
+        filled = self.delays.filled(*self.delays.step_moments())
         if system.tables:
             return self._table_step(system, arrays, ahead)
         order = [c for _, c in reversed(system.elimination.pivots)]
@@ -229,7 +251,7 @@ class StepText:
                 targets += [(PIVOT.at(k), pivots[p]) for k, p in enumerate(self.monitor.pivots)]
         writer = self.writer(self._step_name(system), targets, [GIVEN_AFTER], True)
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
-        written = writer.write(self.scalars(ahead), arrays, self._after(system), self._before(system))
+        written = writer.write(self.scalars(ahead), arrays, self._after(system), self._before(system), filled)
         return written + "\n" + self._whole(system) + self._plain_step(system.tag)
 
     def _table_step(self, system: StepSystem, arrays: dict[str, int], ahead: int) -> str:
@@ -263,6 +285,7 @@ class StepText:
         body += "".join(
             f"    {layout.type(ValueKind.REAL)} {name}[{size}]{first.get(name, '')};\n" for name, size in arrays.items()
         )
+        body += "".join(self.delays.filled(*self.delays.step_moments()).values())
         fill = len(system.elimination.entries)
         for k in range(order):
             if tables.size > fill:
@@ -302,7 +325,8 @@ class StepText:
         targets: list[Target] = [(_right(1).at(i), e) for i, e in enumerate(system.rights[2])]
         targets += [(HALF_TEARS.at(k), e) for k, e in enumerate(system.last.values())]
         own = [wide_scalar(name) for name in scalars]
-        own += [Argument(name) for name in arrays if name in (NEW_TEARS.name, NEW_RELATIONS.name)]
+        read = (NEW_TEARS.name, NEW_RELATIONS.name, KNOWN.name, KNOWN_MIDDLE.name)
+        own += [Argument(name) for name in arrays if name in read]
         own += [Argument(one.name) for one in (HALF, HALF_TEARS)]
         writer = self.writer(f"{tag}_half", targets, own, False)
         names = layout.passed("m", "u", *(one.name for one in own))
@@ -323,6 +347,7 @@ class StepText:
         at = self.layout.place
         targets: list[Target] = [(NEW_MEMORIES.at(k), e) for k, e in enumerate(part.memories)]
         targets += [(NEW_X.at(k), e) for k, (_, e) in enumerate(part.resets)]
+        targets += self.reset_targets(part)
         writer = self.writer(name, targets, [], False)
         writer.attribute = f"{attribute} " if attribute else ""
         arrays = {NEW_MEMORIES.name: len(part.memories), NEW_X.name: len(part.resets)}
@@ -333,8 +358,27 @@ class StepText:
         for k, period in enumerate(part.periods):
             count = at(COUNTERS.at(k))
             after += f"    {count} += ({count} == 0) * {period};\n"
+        after += self.first_is_over() if part.begin else ""
         self.stack = max(self.stack, (sum(arrays.values()) + writer.n_work + writer.n_local) * self.bytes)
-        return writer.write(self.scalars(0), arrays, after)
+        arrays |= self.delays.arrays(Moment.AT)
+        return writer.write(self.scalars(0), arrays, after, filled=self.delays.filled(Moment.AT))
+
+    @property
+    def counts_resets(self) -> bool:
+        """Does the monitor limit their number?"""
+        limits = self.plan.options.limits
+        return self.monitor is not None and limits.resets is not None and bool(self.plan.discrete.active)
+
+    def reset_targets(self, part: DiscretePart) -> list[Target]:
+        """Which resets take place in this round, where they are counted."""
+        return [(IS_RESET.at(k), e) for k, e in enumerate(part.active)] if self.counts_resets else []
+
+    def first_is_over(self) -> str:
+        """What ends the first round of events."""
+        at, limit = self.layout.place, self.plan.options.limits.resets
+        any_reset = " | ".join(at(IS_RESET.at(k)) for k in range(len(self.plan.discrete.active)))
+        count = f"    {at(RESETS.at())} += ({any_reset}) & ({at(RESETS.at())} <= {limit});\n"
+        return f"    {at(FIRST.at())} = 0;\n" + count * self.counts_resets
 
     def _outputs(self) -> str:
         plan, n = self.plan, self.name
@@ -342,7 +386,7 @@ class StepText:
         arguments = [READ_ONLY, GIVEN_INPUTS, Argument("y", StructArray.OUTPUTS)]
         step_plan = FunctionPlan(self.w.shared, plan.statements, [targets])
         writer = StepWriter(self.c, f"{n}_get_outputs", step_plan, arguments, part=plan.options.part, exported=True)
-        return writer.write(self.instant(), {})
+        return writer.write(self.instant(), self.delays.arrays(Moment.AT), filled=self.delays.filled(Moment.AT))
 
     def _parameters(self) -> str:
         """Defaults; derived constants; divisors that must not be zero."""
@@ -355,8 +399,9 @@ class StepText:
             (DIVISOR.at(k), self.w.rewrite(e, {}, {})) for k, (e, _, _) in enumerate(self.w.s.pivots)
         ]
         constants: list[Target] = [(CONSTANTS.at(k), e) for e, k in c.constants.items()]
-        plan = FunctionPlan(self.w.shared, [], [constants + pivots], hoist=False)
-        arguments = [INSTANCE, Argument(DIVISOR.name)]
+        times = self.delays.targets()
+        plan = FunctionPlan(self.w.shared, [], [constants + pivots + times], hoist=False)
+        arguments = [INSTANCE, Argument(DIVISOR.name), *([Argument(TIMES.name)] if times else [])]
         writer = StepWriter(c, "derived_parameters", plan, arguments, part=500, attribute="PL_ONCE")
         more, wide = "", [(WIDE_CONSTANTS.at(k), e) for e, k in c.wide_constants.items()]
         if wide:
@@ -369,20 +414,26 @@ class StepText:
             if pivots
             else ""
         )
+        real = layout.type(ValueKind.REAL)
+        room = f"    {real} times[{len(times)}];\n" if times else ""
+        given_times = ", times" if times else ""
+        placed = f"    const int failed = delay_place({layout.passed('m', 'times')});\n" if times else ""
+        last = f"failed ? {len(pivots)} + failed : 0" if times else "0"
         none = "    p->none = 0;\n" if not self.p_members else ""
         watched = self.monitor.with_parameters() if self.monitor else ""
         into = layout.declared([Argument("p", StructArray.PARAMETERS)], restrict=False)
         head = layout.declared([INSTANCE, GIVEN_PARAMETERS], restrict=False)
         in_double = f"    derived_in_double({layout.passed('m')});" if wide else ""
         return (
-            writer.write({}, {})
+            self.delays.placed()
+            + writer.write({}, {})
             + more
             + f"\n{layout.calibration([self.plan.values[v] for v in self.program.p])}"
             + f"\nvoid {n}_default_parameters({into}) {{\n{defaults}{none}}}\n\n"
-            + f"int {n}_set_parameters({head}) {{\n    {layout.type(ValueKind.REAL)} pivot[{max(len(pivots), 1)}];\n"
+            + f"int {n}_set_parameters({head}) {{\n    {real} pivot[{max(len(pivots), 1)}];\n{room}"
             + f"    {layout.assigned(PARAMETERS, NEW_PARAMETERS)}\n"
-            + f"    derived_parameters({layout.passed('m', 'pivot')});\n{in_double}\n"
-            + f"{watched}{checks}    return 0;\n}}\n"
+            + f"    derived_parameters({layout.passed('m', 'pivot')}{given_times});\n{in_double}\n"
+            + f"{watched}{placed}{checks}    return {last};\n}}\n"
         )
 
     def _tables(self) -> str:
@@ -395,6 +446,7 @@ class StepText:
         parts = [self.plan.discrete, first.initially or DiscretePart(), first.settling or DiscretePart()]
         roots += [e for part in parts for e in (*part.memories, *(e for _, e in part.resets))]
         roots += [*self.plan.first.memories, *self.plan.first.correction]
+        roots += [e for one in self.plan.delays for e in (one.value, one.time)]
         for i in reachable(self.c.g, roots):
             if nodes[i][0] == Op.TABLE:
                 wanted.setdefault(nodes[i][1], set()).add(nodes[i][2])
@@ -416,6 +468,10 @@ class StepText:
             Field(RELATIONS, len(plan.kept), "relations at the last step"),
             Field(MEMORIES, len(plan.discrete.memories), "discrete variables"),
             Field(COUNTERS, len(plan.discrete.periods), "steps to the next tick of each clock"),
+            Field(BEGIN, len(plan.discrete.begin), "x at the beginning of the step"),
+            Field(RESETS, None if self.counts_resets else 0, "steps in which states were reset"),
+            Field(IS_RESET, len(plan.discrete.active) if self.counts_resets else 0, "... in this one, by conditions"),
+            Field(FIRST, 0 if not plan.discrete.begin else None, "1: the first round of events after a step"),
             Field(CROSSED, len(plan.levels), "steps for which a state that crossed a level may rest on it"),
         ]
         by_tables = [one.tables for one in plan.systems if one.tables]
@@ -429,7 +485,8 @@ class StepText:
         out += self.monitor.fields() if self.monitor else []
         if plan.options.order == 2 and self.u_members:
             out.append(Field(LAST_INPUTS, None, "from the last end of a step on"))
-        return [*out, Field(STEP, None, f"steps done: time is t0 + step * {plan.tau!r}"), Field(START, None)]
+        out += [Field(STEP, None, f"steps done: time is t0 + step * {plan.tau!r}"), Field(START, None)]
+        return [*out, *self.delays.fields()]  # the rings last: a step that is made again needs no copy of them
 
     def _offsets(self, fields: Sequence[Field]) -> tuple[dict[str, int], int]:
         """Where members begin and what all take, as compilers lay them out: each at a multiple of its own size."""
@@ -448,6 +505,7 @@ class StepText:
         """The finished text."""
         plan, n = self.plan, self.name
         functions = [self.monitor.look()] if self.monitor else []
+        functions += [self.delays.functions()] if plan.delays else []
         functions += [self.discrete("discrete_update", plan.discrete)] if plan.discrete else []
         functions += [self._step(one) for one in plan.systems] + [self._outputs()]
         functions += [self.rates.functions()] if self.rates else []
@@ -492,6 +550,8 @@ class StepText:
             plan.systems[0].elimination,
             full,
             offsets,
+            tuple(delay_words(p, one) for one in self.w.delays),
+            len(self.w.s.pivots),
             plan.rates,
         )
 
@@ -546,10 +606,15 @@ def operations_of(plan: StepPlan, monitor: MonitorText | None) -> dict[str, Oper
         once = count([*plan.discrete.memories, *(e for _, e in plan.discrete.resets)])
         out["events"] = _times(once, plan.options.event_rounds)
         out["step"] = out["step"] + out["events"]
+    if plan.delays:
+        values = [count(one.value for one in plan.delays), count(one.value for one in plan.delays if one.jumps)]
+        out["delays"] = delay_operations(plan, *values)
+        out["step"] = out["step"] + out["delays"]
     if monitor:
         out["monitor"] = monitor.operations()
     if len(plan.systems) > 1:
-        out["full"] = of_system(plan.systems[1])[3] + out.get("events", Operations())
+        more = out.get("events", Operations()) + out.get("delays", Operations())
+        out["full"] = of_system(plan.systems[1])[3] + more
         out["guarded"] = out["step"] + out["full"] + out["monitor"]  # at worst
     return out
 

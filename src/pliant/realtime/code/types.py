@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pliant.arguments import Vector
 from pliant.codegen.program import Assign
 from pliant.realtime.code.algebra import Factors
+from pliant.realtime.code.delays import StepDelay
 from pliant.realtime.code.events import DiscretePart
 from pliant.realtime.code.first import StartPart
 from pliant.realtime.code.lower import Lowering
@@ -33,6 +34,7 @@ class MonitorLimits:
     x_range: tuple[Vector, Vector] | None = None  # lowest and highest values of the unknowns that are covered
     u_range: tuple[Vector, Vector] | None = None  # of the inputs
     p_range: tuple[Vector, Vector] | None = None  # of the parameters
+    resets: int | None = None  # resets of states by relations; None: any number
     hold: int = 100  # steps without a flag after which the guarded step goes back to the pattern
 
 
@@ -54,6 +56,7 @@ class StepperOptions:
     monitor: bool = False  # with the monitor and what it needs in memory
     limits: MonitorLimits = MonitorLimits()
     fallback: bool = False  # with a step of full pattern, and one that falls back to it; needs the monitor
+    delays: Mapping[int, tuple[float, float]] | None = None  # number -> shortest and longest time; None: of the start
     loop_rows: Mapping[int, Sequence[int]] | None = None  # loop -> row of each column's pivot; None: from samples
     part: int = 3000  # statements up to which a C function stays whole
     name: str | None = None  # prefix of the C names, None: that of the model
@@ -63,7 +66,8 @@ class StepperOptions:
 class StartValues:
     """Where a stepper starts, before the first event: x, tears of nonlinear loops by name, relations by number,
     parameters, time; values of discrete variables that are not the declared ones, by number in the model's events;
-    steps to the next tick of each clock (0: at the start); rows of the pivots of the algebraic unknowns in x."""
+    steps to the next tick of each clock (0: at the start); rows of the pivots of the algebraic unknowns in x; what is
+    delayed."""
 
     x: Vector
     tears: Mapping[str, float] = field(default_factory=dict)
@@ -73,6 +77,7 @@ class StartValues:
     memories: Mapping[int, float] = field(default_factory=dict)
     counts: tuple[int, ...] = ()
     rows: tuple[int, ...] | None = None  # None: not known; empty: no order is good
+    delayed: Mapping[int, float] = field(default_factory=dict)  # what is delayed, by the number of the delay
 
 
 @dataclass(eq=False)
@@ -102,6 +107,8 @@ class StepCode:
     elimination: Elimination
     full: Elimination | None = None
     offsets: Mapping[str, int] = field(default_factory=dict)  # bytes: where members of the instance begin
+    delays: tuple[str, ...] = ()  # what is delayed, in words
+    n_divisors: int = 0  # of expressions of parameters; numbers of set_parameters behind them are those of delays
     rates: tuple[Rate, ...] = ()  # for which there are functions of their own, the fastest first
 
     @property
@@ -159,4 +166,5 @@ class StepPlan:
     half_clock: int = -1
     input_before: dict[int, int] = field(default_factory=dict)  # order 2: input -> variable of its last value
     levels: list[tuple[int, int]] = field(default_factory=list)  # (place in x, level where it may come to rest)
+    delays: tuple[StepDelay, ...] = ()
     rates: tuple[Rate, ...] = ()  # of the clocks, where the step can be cut by them

@@ -19,7 +19,7 @@ from pliant.codegen.c_text import wrapped
 from pliant.codegen.cprint import ATOM, Printer
 from pliant.codegen.names import Identifiers
 from pliant.codegen.order import order_on_demand
-from pliant.codegen.places import Argument, Place, Source, ValueKind
+from pliant.codegen.places import Argument, Owner, Place, Source, ValueKind
 from pliant.codegen.plan import FunctionPlan, Key, PlanItem
 from pliant.expr.build import reachable
 from pliant.ir import OP_NAME, Graph, Op, Table, Variable
@@ -320,24 +320,36 @@ class StepWriter:
         declared = "" if key in self.slots else f"const {kind} "
         return f"    {declared}{left} = {text};"
 
-    def _reads(self, place: Place) -> bool:
-        """Does an expression of the function read it?"""
+    def _reads_of(self, name: str) -> bool:
+        """Does an expression of the function read the local array, or the scalar, of this name?"""
         nodes, places = self.c.g.nodes, self.c.places
         inside = reachable(self.c.g, [e for item in self.plan.items for e in item.roots])
-        return any(nodes[i][0] == Op.VAR and places.get(nodes[i][1]) == place for i in inside)
+        found = (places.get(nodes[i][1]) for i in inside if nodes[i][0] == Op.VAR)
+        return any(
+            isinstance(one, Place) and one.array.owner is Owner.LOCAL and one.array.name == name for one in found
+        )
 
-    def write(self, scalars: Mapping[str, str], arrays: Mapping[str, int], after: str = "", first: str = "") -> str:
+    def write(
+        self,
+        scalars: Mapping[str, str],
+        arrays: Mapping[str, int],
+        after: str = "",
+        first: str = "",
+        filled: Mapping[str, str] | None = None,
+    ) -> str:
         """All C functions, the one that is called last.
 
         ``scalars`` (name -> value) and ``arrays`` (name -> size) are its local variables; ``first`` begins and
-        ``after`` ends its body.
+        ``after`` ends its body. ``filled``: arrays that statements fill before; without them where nothing reads them.
         """
         real, wide = self.real, self.wide
-        if JUMP_TIME.name in scalars and not self._reads(JUMP_TIME.at()):
+        fills = {name: text for name, text in (filled or {}).items() if self._reads_of(name)}
+        arrays = {name: size for name, size in arrays.items() if name in fills or name not in (filled or {})}
+        if JUMP_TIME.name in scalars and not self._reads_of(JUMP_TIME.name):
             scalars = {name: value for name, value in scalars.items() if name != JUMP_TIME.name}
         before = first + "".join(f"    const {wide} {name} = {value};\n" for name, value in scalars.items())
         before += "".join(f"    {real} {name}[{size}];\n" for name, size in arrays.items())
-        before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays))
+        before += "".join(f"    (void){name};\n" for name in (*scalars, *arrays)) + "".join(fills.values())
         if len(self.parts) == 1:
             return self._function(self.name, self.parts[0], before, after)
         size = max(1, len(self.slots) - self.n_wide)

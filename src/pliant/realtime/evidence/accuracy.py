@@ -336,6 +336,7 @@ class Steps:
     x: Matrix
     memories: Matrix
     written: Mapping[int, Matrix] = field(default_factory=dict)  # outputs of written code, by their places
+    past: Matrix | None = None  # what is delayed, see Past
 
 
 def take_steps(walker: Walker, scenario: Scenario) -> Steps:
@@ -346,7 +347,8 @@ def take_steps(walker: Walker, scenario: Scenario) -> Steps:
             memories.append(walker.memories)
         times.append(t)
         states.append(before)
-    return Steps(scenario, np.array(times), np.array([*states, walker.end]), np.array([*memories, walker.memories]))
+    x, d = np.array([*states, walker.end]), np.array([*memories, walker.memories])
+    return Steps(scenario, np.array(times), x, d, past=None if walker.past is None else walker.past.rows.copy())
 
 
 @dataclass(frozen=True, eq=False)
@@ -486,7 +488,7 @@ class Judge:
     def _outputs(self, steps: Steps | Trace) -> Matrix:
         """All outputs at the ends of the steps; NaN where they cannot be evaluated."""
         walker = self.walker(1)  # outputs do not depend on the order
-        walker.begin(steps.scenario)
+        walker.begin(steps.scenario, steps.past)
         y = walker.outputs(np.concatenate([[steps.scenario.start], steps.t]), steps.x, steps.memories)
         for place, values in (steps.written if isinstance(steps, Steps) else {}).items():
             y[:, place] = values

@@ -25,7 +25,7 @@ def differenced_radius(
     """Largest |eigenvalue| along these runs."""
     radius = 0.0
     for scenario, run in zip(scenarios, runs, strict=True):
-        walker.begin(scenario)
+        walker.begin(scenario, run.past)
         for k in np.linspace(0, len(run.t) - 1, differenced_points(frame.n)).astype(int):
             matrix = _differenced(walker, frame, float(run.t[k]), run.x[k], kept)
             radius = max(radius, float(np.abs(np.linalg.eigvals(matrix)).max()))

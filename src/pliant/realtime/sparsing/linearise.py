@@ -4,11 +4,13 @@
 
 (Schiela & Bornemann 2003, eq. (3), inputs at the new time level: where they jump there, up to it the values before, for
 events there and from there on those after.) Relations are brought up to date between the steps
-and held within them, as the generated step does it. Every step keeps t, x, Dx = x_(k+1) - x_k and Df.
+and held within them, as the generated step does it; so are delayed values, see :mod:`past`. Every step keeps t, x,
+Dx = x_(k+1) - x_k and Df.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import math
 from collections.abc import Callable, Iterator
@@ -23,6 +25,8 @@ from pliant.errors import ArgumentError, ModelEvaluationError, NonFiniteError, S
 from pliant.expr.evaluate import parameter_values
 from pliant.realtime.scenario import Scenario, StepInputs, jump_room, step_times
 from pliant.realtime.sparsing.entry_states import Kept, used
+from pliant.realtime.sparsing.late_resets import LateResets
+from pliant.realtime.sparsing.past import Moment, Past, delays_of, steps_of
 from pliant.realtime.sparsing.resting_states import STILL, WINDOW, level, rests
 from pliant.realtime.sparsing.sparse_steps import SPARSE, SparseSteps
 from pliant.realtime.sparsing.spectrum import singular_hint
@@ -60,6 +64,8 @@ class Trace:
     dx: Matrix  # (N, n) steps: what the method added to x, before an event set it anew
     parameters: Matrix  # of the instance
     memories: Matrix  # (N, n_d) discrete variables at the end of the steps
+    past: Matrix | None = None  # (N + 1, 2, n_delays) what is delayed, see Past
+    resets: tuple[tuple[int, int, float, float], ...] = ()  # within steps, see LateResets
 
 
 @dataclass(eq=False)
@@ -79,8 +85,8 @@ class Walker:
         self.rows, self.columns = jacobian_places(self.model)
         self.n = self.model.n_x
 
-    def begin(self, scenario: Scenario) -> None:
-        """Start values of the scenario, made consistent."""
+    def begin(self, scenario: Scenario, past: Matrix | None = None) -> None:
+        """Start values of the scenario, made consistent; ``past``: what a run of it has seen of delayed values."""
         self.scenario = scenario
         try:
             self.point = self._start()
@@ -99,6 +105,57 @@ class Walker:
         self._has_relations = bool(self.model.struct.n_roots) and bool(self.model.struct.event)
         self._levels = self._resting()
         self._has_memory = self.model.known.has_memory
+        self.past = self._new_past(past)
+        self._begin = self.point.x.copy()
+        equations = self.model.equations
+        self.late = LateResets.of(equations, self.rows, self.columns) if equations and self._has_memory else None
+
+    def _new_past(self, given: Matrix | None) -> Past | None:
+        """What delays have seen: the start, or all of a run."""
+        if not self.model.n_delays:
+            return None
+        equations = self.model.equations
+        assert equations is not None
+        s, program = equations.sorted, equations.program
+        self._delays = delays_of(program)
+        number = {one.name: v for v, one in enumerate(s.system.variables)}
+        given_p = zip(self.model.names.p, self.sim.request.parameters.tolist(), strict=False)
+        values = parameter_values(s.system, {number[name]: value for name, value in given_p})
+        steps = steps_of(program, self._delays, values, self.tau)
+        past = Past(steps, len(self.inputs.before), np.zeros(len(steps)))
+        past.rows[0] = self._delayed(self.point.t, self.point.x)
+        if given is not None:
+            past.rows[: len(given)] = given
+        return past
+
+    def _delayed(self, t: float, x: Matrix) -> Matrix:
+        """What is delayed, as it is now."""
+        found = self.model.delayed(self.sim.instance, t, x, self.sim.u)
+        if found is None:
+            words = self.model.error_text(self.sim.instance)
+            raise ModelEvaluationError(
+                f"{self.model.name}: what is delayed cannot be evaluated at t = {t:g} in {self.scenario.name}: {words}",
+                hint="a smaller step, or a scenario that stays where the model is defined",
+                time=t,
+            )
+        return found[[one.number for one in self._delays]]
+
+    def _hold_delays(self, done: int, moment: Moment) -> None:
+        """Delayed values as a step knows them."""
+        if self.past is None:
+            return
+        known, share = np.zeros(self.model.n_delays), np.zeros(self.model.n_delays)
+        places = [one.number for one in self._delays]
+        known[places], share[places] = self.past.known(done, moment)
+        self.model.hold_delays(self.sim.instance, known, share)
+
+    def _record(self, t: float, x: Matrix, side: int) -> None:
+        """Keep what is delayed at the end of a step: up to it (side -1), or from there on."""
+        if self.past is None:
+            return
+        done = self.steps_at(t)
+        self.refresh(t, x, self.inputs.before[done - 1] if side < 0 else None, side)
+        self.past.rows[done, int(side > 0) :] = self._delayed(t, x)
 
     def _start(self) -> Point:
         scenario = self.scenario
@@ -130,9 +187,13 @@ class Walker:
             self._crossed[k] = WINDOW if (before[i] - at) * (x[i] - at) < 0.0 else max(crossed - 1, 0)
         return x
 
-    def evaluate(self, t: float, x: Matrix, u: Matrix | None = None, side: int = 1) -> tuple[Matrix, Matrix]:
+    def evaluate(
+        self, t: float, x: Matrix, u: Matrix | None = None, side: int = 1, moment: Moment | None = None
+    ) -> tuple[Matrix, Matrix]:
         """f and the entries of Df at (t, x), t the end of a step; with these inputs, or those from t on."""
         self.refresh(t, x, u, side)
+        if moment is not None:
+            self._hold_delays(self.steps_at(t), moment)
         f = self._rhs(t, x)
         self.point.derivatives(x, f)
         return f, self._values.copy()
@@ -151,10 +212,12 @@ class Walker:
         time changes at t; -1: they do not."""
         sim = self.sim
         self.point.t = t
-        self._set_inputs(t, self.inputs_from(self.steps_at(t)) if u is None else u)
+        done = self.steps_at(t)
+        self._set_inputs(t, self.inputs_from(done) if u is None else u)
+        self._hold_delays(*((done, Moment.AT) if side > 0 else (done - 1, Moment.AHEAD)))
         if not self._has_relations:
             return
-        t = self._beside(t, side)
+        t = self.beside(t, side)
         if self._has_memory:
             self.model.settle(sim.instance, t, x, sim.u)
             return
@@ -163,7 +226,7 @@ class Walker:
         # no roots given: relations exactly as they stand, without the band around a root where solvers hold them
         call(sim.instance.address, t, x.ctypes.data, sim.u.ctypes.data, None, ctypes.byref(info))
 
-    def _beside(self, t: float, side: int) -> float:
+    def beside(self, t: float, side: int) -> float:
         """t, a little before it or behind it, as written code compares it."""
         return t if self.model.equations is None else t + side * jump_room(self.tau, t)
 
@@ -176,6 +239,8 @@ class Walker:
         """All outputs at the start and the ends of steps; NaN where they cannot be evaluated."""
         done = np.rint((times - self.scenario.start) / self.tau).astype(np.intp)
         u = self.inputs.rows[done]
+        if self.past is not None:
+            return self._outputs_by_rows(times, x, memories)
         for t, row in zip(times.tolist(), u, strict=True) if not self._numbers_given else ():
             self._set_inputs(t, row)  # raises
         sim = self.sim
@@ -185,10 +250,21 @@ class Walker:
             times,
             x,
             u,
-            relations_at=np.array([self._beside(t, 1) for t in times.tolist()]) if self._has_relations else None,
+            relations_at=np.array([self.beside(t, 1) for t in times.tolist()]) if self._has_relations else None,
             memory=memories if self._has_memory else None,
         )
         sim.raise_user_error()
+        return y
+
+    def _outputs_by_rows(self, times: Matrix, x: Matrix, memories: Matrix) -> Matrix:
+        """The same where every row has a past of its own."""
+        y = np.full((len(times), len(self.model.names.y)), np.nan)
+        for k, t in enumerate(times.tolist()):
+            if k:
+                self.hold(memories[k - 1])
+            self.refresh(t, x[k])
+            with contextlib.suppress(ModelEvaluationError):
+                y[k] = self.point.outputs(x[k])
         return y
 
     @property
@@ -205,10 +281,19 @@ class Walker:
         """x after what happens at the end of a step: sampled equations, when-clauses, reinit."""
         if not self._has_memory:
             return x
+        held = self.memories if self.late is not None else None
+        after = self._event(t, x)
+        if self.late is None or held is None or np.array_equal(after, x):
+            return after
+        later = self.late.after(self, t, (self._begin, x, after), held)
+        return after if later is None else self._event(t, later)
+
+    def _event(self, t: float, x: Matrix) -> Matrix:
         self._set_inputs(t, self.inputs_from(self.steps_at(t)))
+        self._hold_delays(self.steps_at(t), Moment.AT)
         after, info = x.copy(), runtime.EventInfoStruct()
         call = runtime.EVENT_CALL(self.model.struct.event)
-        at = self._beside(t, 1)
+        at = self.beside(t, 1)
         status = call(
             self.sim.instance.address, at, after.ctypes.data, self.sim.u.ctypes.data, None, ctypes.byref(info)
         )
@@ -220,6 +305,17 @@ class Walker:
                 time=t,
             )
         return after
+
+    def slopes(self, t: float, x: Matrix) -> tuple[Matrix, Matrix]:
+        """f and the diagonal of Df at any t and x, relations and inputs as at the end of the step."""
+        self.point.t = t
+        if self._has_relations:
+            self.model.settle(self.sim.instance, t, x, self.sim.u)
+        f = self._rhs(t, x)
+        self.point.derivatives(x, f)
+        diagonal, own = np.zeros(self.n), self.rows == self.columns
+        diagonal[self.rows[own]] = self._values[own]
+        return f, diagonal
 
     def steps_at(self, t: float) -> int:
         """Steps that have been made at t."""
@@ -279,7 +375,8 @@ class Walker:
             f, values = self.last = self.evaluate(t, x, end, -1)
         else:
             begin = self.inputs_from(done)
-            f, values = self.last = self.evaluate(self.scenario.start + done * self.tau, x, begin)
+            at = self.scenario.start + done * self.tau
+            f, values = self.last = self.evaluate(at, x, begin, moment=Moment.BEGIN)
         entries = values if kept is None else used(values, kept)
         dx = self.solve(t, entries, f)
         if self.order == 1:
@@ -287,6 +384,7 @@ class Walker:
         first = self.solve(t, entries, f, 0.5)
         self.point.t = t - 0.5 * self.tau
         self._set_inputs(t, 0.5 * (begin + end))
+        self._hold_delays(done, Moment.MIDDLE)
         second = self.solve(t, entries, self._rhs(t, x + first), 0.5)
         return 2.0 * (first + second) - dx, values
 
@@ -321,10 +419,14 @@ class Walker:
         self.begin(scenario)
         x = self.point.x.copy()
         for t in step_times(scenario, self.tau)[1:].tolist():
+            self._begin = x
             dx, values = self.step(t, x, kept)
             yield t, x, values, dx
             self._keep_guesses(t, x)
-            x = self.end = self.events(t, self._rest(x, dx))
+            x = self._rest(x, dx)
+            self._record(t, x, -1)
+            x = self.end = self.events(t, x)
+            self._record(t, x, 1)
             if np.abs(x).max(initial=0.0) > DIVERGED:
                 self._diverged(t, x)
 
@@ -369,4 +471,6 @@ def trace(
         np.array(moves),
         walker.sim.request.parameters.copy(),
         np.array(memories),
+        None if walker.past is None else walker.past.rows.copy(),
+        () if walker.late is None else tuple(walker.late.log),
     )

@@ -26,7 +26,14 @@ from pliant.realtime.stages.float_range import float_line
 from pliant.realtime.stages.outcome import Outcome
 from pliant.realtime.stages.period import sampled_lines
 from pliant.realtime.stages.tune import Tuned
-from pliant.realtime.stages.verdict import EVALUATION, accuracy_line, code_lines, conclude, missing_line
+from pliant.realtime.stages.verdict import (
+    EVALUATION,
+    accuracy_line,
+    code_lines,
+    conclude,
+    delay_line,
+    missing_line,
+)
 
 BASE = 12  # linearisations that a common norm is made from
 HIDDEN = 1e-3  # growth per step that is told of where the step damps it
@@ -63,6 +70,8 @@ class Checks:
         self.report(0.9, "the step itself")
         self._derivative()
         self._sampled()
+        if (line := delay_line(self.o)) is not None:
+            self._judged(*line)
         self._constraints()
         return self._coded()
 
@@ -328,7 +337,7 @@ class Checks:
         for name, runs in (("with all entries", o.exact), ("with the pattern", o.masked)):
             residual, terms = np.zeros(frame.n), np.full(frame.n, 1e-300)
             for s, run in enumerate(runs):
-                walker.begin(o.exact[s].scenario)
+                walker.begin(o.exact[s].scenario, run.past)
                 for k in np.linspace(len(run.t) // 10, len(run.t) - 1, 60).astype(int):
                     f, values = walker.evaluate(float(run.t[k]), run.x[k + 1])
                     terms = np.maximum(terms, np.abs(frame.dense(values) * run.x[k + 1]).max(axis=1))

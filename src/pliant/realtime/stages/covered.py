@@ -105,9 +105,13 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         )
     if set_anew := _set_anew(outcome):
         out.append(
-            f"times of the events that reset {', '.join(set_anew)}: the step has them at its end, up to one step "
-            "late; impacts that follow one another add this up, and in another run there may be one more or one less "
-            "of them than in the model, without a flag"
+            f"times of the events that reset {', '.join(set_anew)}: where relations cause them, a straight line "
+            "through the step tells them, and otherwise they are at its end, up to one step late; of two within one "
+            "step there is one"
+        )
+    if outcome.model.n_delays:
+        out.append(
+            "stability of loops through delays: linearisations hold delayed values, only the runs show such loops"
         )
     if outcome.model.known.has_checks:
         out.append(

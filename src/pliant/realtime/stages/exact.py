@@ -57,7 +57,7 @@ def check_size(model: NumericModel, request: PlanRequest) -> None:
             hint="options={'search': 'full'} writes the step with all entries",
         )
     model.check_runnable()
-    model.check_portable("real-time code")
+    model.check_portable("real-time code", history=True)
 
 
 def traces(

@@ -90,7 +90,7 @@ def _on_the_way(outcome: Outcome) -> Iterator[str]:
     nodes = [(name, [i for i in reachable(g, [e]) if g.nodes[i][0] > Op.ARG]) for name, e in _parts(outcome)]
     walker = Walker(model, outcome.request.step)
     for run in outcome.masked:
-        walker.begin(run.scenario)
+        walker.begin(run.scenario, run.past)
         for k in sorted({int(k) for k in np.linspace(0, len(run.t) - 1, POINTS)}):
             t, x = float(run.t[k]), run.x[k + 1]
             try:

@@ -17,7 +17,8 @@ import numpy as np
 
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.code.types import MonitorLimits
-from pliant.realtime.sparsing.linearise import Matrix
+from pliant.realtime.evidence.accuracy import AccurateRun
+from pliant.realtime.sparsing.linearise import Matrix, Walker
 from pliant.realtime.sparsing.static_lu import StaticLU
 from pliant.realtime.stages.covered import Covered, Pair, covered
 from pliant.realtime.stages.outcome import Outcome
@@ -29,6 +30,7 @@ PIVOT_MARGIN = 10.0
 RINGING = 0.25  # of what is allowed: a change from step to step that alternates
 SMALLEST = 1e-3  # of a range: a local error or dropped part of one step that is never flagged
 WIDEST, NARROWEST = 0.25, 0.02  # of a range: how far beyond it evidence is taken to hold, at most and at least
+SHIFT, ALLOWED = 0.1, 1.0  # of a step: resets that are off by more have a limited number; ... are errors
 ROUNDING = 1e-6  # of a value: so exactly need inputs and parameters be given
 
 
@@ -63,7 +65,30 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         u_range=held.u,
         p_range=held.p,
         hold=given.get("hold", MonitorLimits.hold),
+        resets=_most_resets(outcome),
     )
+
+
+def _most_resets(outcome: Outcome) -> int | None:
+    """How often states may be reset; None: as often as they are.
+
+    Where those of the runs come earlier or later than they should by a noticeable share of a step, further ones are
+    farther off: the runs tell of as many as they had, up to one that is off by more than accuracy allows.
+    """
+    walker = Walker(outcome.model, outcome.request.step, outcome.request.order)
+    walker.begin(outcome.request.scenarios[0])
+    if walker.late is None:
+        return None
+    counts, good, worst = [0], [], 0.0
+    for k, run in enumerate(outcome.masked):
+        accurate = outcome.judge.runs[k] if outcome.judge is not None else None
+        counts.append(len({step for step, *_ in run.resets}))
+        if run.resets and isinstance(accurate, AccurateRun):
+            walker.begin(run.scenario, run.past)
+            shifts = list(walker.late.shifts(walker, run, accurate.x).values())
+            worst = max(worst, *shifts, 0.0)
+            good += [j for j, one in enumerate(shifts) if one > ALLOWED][:1]
+    return min([max(counts), *good]) if worst > SHIFT or not max(counts) else None
 
 
 def _ringing(outcome: Outcome, scale: Matrix, steps: int) -> Matrix:

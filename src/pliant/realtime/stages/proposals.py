@@ -111,7 +111,7 @@ class Trials:
         def driven(scenario: Scenario) -> Steps:
             found = drive(code, o.model, scenario, inputs=request.options.inputs)
             seen = scenario.seen(request.options.inputs, tau=step)
-            return Steps(seen, found.time[1:], found.x, found.memories[1:])
+            return Steps(seen, found.time[1:], found.x, found.memories[1:], past=found.past)
 
         return driven
 

@@ -17,6 +17,7 @@ from pliant.realtime.options import RealtimeOptions, check_number
 from pliant.realtime.scenario import Scenario, make_scenarios, with_types
 from pliant.realtime.sparsing.accept import AcceptRule
 from pliant.realtime.sparsing.linearisations import LARGE
+from pliant.realtime.sparsing.past import check_delays
 from pliant.solve.models.numeric import NumericModel
 
 POINTS, FEWEST = 200, 24  # linearisations of small and of very large models
@@ -112,6 +113,7 @@ def request_of(model: NumericModel, wish: Wish) -> PlanRequest:
             )
     if model.equations is not None:
         check_supported(model.equations.sorted)
+        check_delays(model, [one.parameters for one in wish.scenarios], wish.step)
         for one in wish.scenarios:
             check_events(model.equations.sorted, wish.step, one.start)
     if wish.order == 2 and model.n_x > LARGEST_SECOND and wish.options.search != "full":

@@ -15,6 +15,7 @@ from pliant.realtime.code.run import Stepper
 from pliant.realtime.code.start import start_of
 from pliant.realtime.scenario import Scenario, StepInputs, step_times
 from pliant.realtime.sparsing.linearise import Matrix, Walker
+from pliant.realtime.sparsing.past import delay_times
 from pliant.realtime.stages.limits import monitor_limits
 from pliant.realtime.stages.outcome import Outcome
 from pliant.solve.models.equations import Equations
@@ -38,6 +39,7 @@ class Drive:
     start: StartValues
     memories: Matrix  # (N + 1, number of discrete variables)
     flags: NDArray[np.uint32] | None  # (N,) bits of the monitor, None without one
+    past: Matrix | None  # (N + 1, 2, n_delays) what is delayed; None where nothing is
     y: Matrix  # (N + 1, n_y) outputs as the written code gives them, with the inputs from the ends of the steps on
     kind: str = ""  # "full", "guarded", or "": the step
 
@@ -65,6 +67,7 @@ def write_code(
     options = outcome.request.options
     walker = Walker(outcome.model, outcome.request.step)
     walker.begin(outcome.request.scenarios[0])
+    start = start_of(walker.point, outcome.request.step)
     watched = options.monitor != "off"
     return make_stepper(
         equations.sorted,
@@ -80,8 +83,9 @@ def write_code(
             relation_passes=relation_passes or options.relation_passes or RELATION_PASSES[0],
             monitor=watched,
             fallback=options.monitor == "fallback",
+            delays=delay_times(outcome.model, [one.parameters for one in outcome.request.scenarios]),
         ),
-        start_of(walker.point, outcome.request.step),
+        start,
         full=outcome.full,
         frozen=outcome.held_entries,
         limits=monitor_limits(outcome) if watched else None,
@@ -110,7 +114,7 @@ def outputs_apart(model: NumericModel, runs: Sequence[Drive]) -> float:
         if not found:
             return 0.0
         walker = run.walker
-        walker.begin(walker.scenario)
+        walker.begin(walker.scenario, run.past)
         expected = walker.outputs(run.time, run.x, run.memories[1:])
         good = np.isfinite(run.x).all(axis=1) & np.isfinite(expected).all(axis=1)
         for place, values in found.items():
@@ -147,6 +151,7 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     table = walker.inputs
     stepper.start_at(start, table.start)
     first, memories = stepper.x.astype(np.float64), stepper.discrete.astype(np.float64)
+    first_past = stepper.delayed
     begin = time.perf_counter()
     first_y = stepper.outputs(table.start if code.u_names else None)
     history = stepper.run(table.before, count, kind=kind, after=table.after, outputs=True)
@@ -155,4 +160,5 @@ def drive(code: StepCode, model: NumericModel, scenario: Scenario, kind: str = "
     x = np.vstack([first[None, :], history.astype(np.float64)])
     memories = np.vstack([memories[None, :], stepper.memories.astype(np.float64)])
     y = np.vstack([first_y[None, :], stepper.y]).astype(np.float64)
-    return Drive(times, x, walker, stepper, table, seconds, start, memories, flags, y, kind)
+    past = np.concatenate([first_past[None], stepper.past]).astype(np.float64) if code.delays else None
+    return Drive(times, x, walker, stepper, table, seconds, start, memories, flags, past, y, kind)

@@ -9,13 +9,15 @@ import numpy as np
 from pliant.errors import ModelEvaluationError, NonFiniteError, PliantError, StepSizeError
 from pliant.realtime.evidence.accuracy import ScenarioErrors, Steps, worst_name
 from pliant.realtime.evidence.evidence import MISSED, Evidence
+from pliant.realtime.sparsing.past import delay_times, delay_words, delays_of
 from pliant.realtime.stages.called import SHARE, CalledStep
 from pliant.realtime.stages.outcome import Outcome
-from pliant.realtime.stages.step import Drive, written_outputs
+from pliant.realtime.stages.step import Drive, equations_of, written_outputs
 from pliant.realtime.stages.tune import SAME, Compiled, Tuned
 
 Line = tuple[str, bool | None, str]  # name, holds, text of an item
 MOST_NAMES = 10
+MOST_DELAYS = 5
 OTHER = {"double": 0.0, "float": 0.02}  # share of the steps after which rounding may leave a relation on its other side
 EVALUATION: Line = (
     "stability",
@@ -63,7 +65,7 @@ def compiled_line(outcome: Outcome, runs: Sequence[Drive], errors: dict[str, flo
     holds, worst, where = True, 0.0, ""
     for k, run in enumerate(runs):
         written = written_outputs(outcome.model, run)
-        steps = Steps(run.walker.scenario, run.time[1:], run.x, run.memories[1:], written)
+        steps = Steps(run.walker.scenario, run.time[1:], run.x, run.memories[1:], written, run.past)
         found = judge.found(k, steps)
         if found is None:
             continue
@@ -114,6 +116,26 @@ def conclude(outcome: Outcome, e: Evidence) -> Line | None:
     if not any(e.errors.get(one.name, 0.0) > one.limit for one in accuracy.names):
         return None
     return MISSED, None, "no other settings were tried"
+
+
+def delay_line(outcome: Outcome) -> Line | None:
+    """What linearisations know of delayed values."""
+    model, tau = outcome.model, outcome.request.step
+    if not model.n_delays:
+        return None
+    program = equations_of(model).program
+    times = delay_times(model, [one.parameters for one in outcome.request.scenarios])
+    told, short = [], False
+    for one in delays_of(program):
+        low, high = times[one.number]
+        short = short or low < tau
+        span = f"{low:g} s" if low == high else f"{low:g} .. {high:g} s"
+        told.append(f"{delay_words(program, one)} by {span} ({high / tau:.5g} steps)")
+    more = f" and {len(told) - MOST_DELAYS} more" if len(told) > MOST_DELAYS else ""
+    words = f"read from the steps before, interpolated linearly: {'; '.join(told[:MOST_DELAYS])}{more}. "
+    words += "They are no part of the Jacobian: eigenvalues and margins are those with delayed values held"
+    words += ", of delays shorter than a step with their share of the value now" if short else ""
+    return "delays", None, f"{words}; what loops through delays do is seen by the runs and the compiled step only"
 
 
 def code_lines(outcome: Outcome, tuned: Tuned, e: Evidence) -> list[Line]:

@@ -146,6 +146,12 @@ class DirectionStruct(Structure):
     _fields_ = (("dt", c_double), ("dx", c_void_p), ("du", c_void_p), ("dp", c_void_p))
 
 
+class HistoryStruct(Structure):
+    """pl_history."""
+
+    _fields_ = (("host", c_void_p), ("at", c_void_p), ("known", c_void_p), ("share", c_void_p))
+
+
 class EventInfoStruct(Structure):
     """pl_event_info."""
 
@@ -453,6 +459,8 @@ JVP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_double, c_
 OUTPUT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_int, c_void_p, c_void_p)
 EVENT_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p, POINTER(EventInfoStruct))
 STEP_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, POINTER(c_int))
+DELAYED_CALL = CFUNCTYPE(c_int, c_void_p, c_double, c_void_p, c_void_p, c_void_p, c_void_p)
+HISTORY_CALL = CFUNCTYPE(None, c_void_p, c_void_p)
 TEXT_CALL = CFUNCTYPE(c_char_p, c_void_p)
 
 _SIZES = (

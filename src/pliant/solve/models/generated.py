@@ -209,6 +209,23 @@ class GeneratedModel(NativeModel):
         """Relations evaluated again at (t, x, u); discrete variables hold."""
         runtime.SETTLE_CALL(self.struct.settle)(instance.address, t, x.ctypes.data, u.ctypes.data)
 
+    @property
+    def n_delays(self) -> int:
+        """Values that are read with a delay and that callers may keep."""
+        return self.generated.n_delays
+
+    def delayed(self, instance: Instance, t: float, x: Vector, u: Vector) -> Vector | None:
+        """Values of what is delayed; None where they cannot be evaluated."""
+        value, delay = np.empty(self.n_delays), np.empty(self.n_delays)
+        places = [one.ctypes.data for one in (x, u, value, delay)]
+        status = runtime.DELAYED_CALL(self.struct.delayed)(instance.address, t, *places)
+        return value if status == runtime.OK else None
+
+    def hold_delays(self, instance: Instance, known: Vector, share: Vector) -> None:
+        """From now on delayed value k is known[k] + share[k] times its value now: the caller keeps the past."""
+        history = runtime.HistoryStruct(known=known.ctypes.data, share=share.ctypes.data)
+        runtime.HISTORY_CALL(self.struct.set_history)(instance.address, ctypes.addressof(history))
+
     def tangent(self, instance: Instance, of: int, t: float, at: tuple[Vector, Vector], column: int) -> Vector | None:
         """Derivatives of what ``of`` says at ``at`` = (x, u) along one state, input or parameter, numbered through.
 

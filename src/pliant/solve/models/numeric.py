@@ -217,6 +217,13 @@ class NumericModel(ABC):
     def settle(self, instance: Instance, t: float, x: Vector, u: Vector) -> None:  # noqa: B027 (see above)
         """Relations evaluated again at (t, x, u); discrete variables hold."""
 
+    def delayed(self, instance: Instance, t: float, x: Vector, u: Vector) -> Vector | None:
+        """Values of what is delayed; None where they cannot be evaluated."""
+        return np.empty(0)
+
+    def hold_delays(self, instance: Instance, known: Vector, share: Vector) -> None:  # noqa: B027 (see above)
+        """From now on delayed value k is known[k] + share[k] times its value now: the caller keeps the past."""
+
     def take_anew(self, instance: Instance, t: float, x: Vector, u: Vector) -> bool:
         """Relations and choices of states at (t, x, u) again, as after a step; True if f has changed by that."""
         return False
@@ -224,6 +231,11 @@ class NumericModel(ABC):
     def chosen_states(self, self_: int | None) -> dict[int, str]:
         """Place in x -> name of the variable that stands there now, where states are chosen during a run."""
         return {}
+
+    @property
+    def n_delays(self) -> int:
+        """Values that are read with a delay and that callers may keep."""
+        return 0
 
     @property
     def lazy_derivatives(self) -> bool:
