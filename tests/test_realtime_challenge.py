@@ -40,6 +40,34 @@ equation
   der(y) = gain*x - y;
 end Lag;
 """
+DIODE = """
+model Diode
+  input Real vs;
+  Real v(start = 0, fixed = true), i, s, vd;
+  Boolean off(start = true);
+equation
+  off = s < 0;
+  vd = s*(if off then 1 else 1e-3);
+  i = s*(if off then 1e-5 else 1);
+  vs = 0.1*i + vd + v;
+  1e-3*der(v) = i - v/10;
+end Diode;
+"""
+SUM = """
+model Sum
+  input Real u;
+  input Boolean reset;
+  discrete Real sum(start = 0, fixed = true);
+  Real x(start = 0, fixed = true);
+equation
+  when reset then
+    sum = 0;
+  elsewhen sample(0, 0.05) then
+    sum = pre(sum) + 0.05*u;
+  end when;
+  der(x) = sum - 20*x;
+end Sum;
+"""
 
 
 @pytest.fixture(scope="module")
@@ -307,7 +335,7 @@ def test_scenarios_with_functions(tanks: pliant.Plan, workers: int) -> None:
     found = tanks.challenge(scenarios=given, workers=workers)
     assert [row.error for row in found.rows] == [found.rows[0].error] * 2
     assert all(row.scenario.inputs["u"].at(1.0) == wave(1.0) for row in found.rows)
-    assert any("inputs that change by more within a step" in one for one in tanks.evidence.not_checked)
+    assert any("what inputs do between the ends of steps" in one for one in tanks.evidence.not_checked)
     named = tanks.challenge(scenarios=given[:1])
     again = pickle.loads(pickle.dumps(named))
     assert str(again) == str(named)
@@ -315,6 +343,33 @@ def test_scenarios_with_functions(tanks: pliant.Plan, workers: int) -> None:
     with pytest.raises(pliant.NotSupportedError, match="an input cannot be pickled, because the function of u cannot"):
         pickle.dumps(found)
     assert len(copy.deepcopy(found).rows) == 2
+
+
+def test_jumps_of_inputs_that_no_scenario_had_are_flagged() -> None:
+    """A diode that should open where the source jumps conducts for one step more; all values are covered."""
+    model = pliant.load(DIODE)
+    seen = [{"inputs": {"vs": 7.0}}, {"inputs": {"vs": lambda t: 10 * np.sin(60 * t)}}]
+    plan = model.realtime(step=1e-4, stop=0.1, order=2, accuracy=0.05, scenarios=seen)
+    jump = {"inputs": {"vs": ([0, 0.04998, 0.04998], [5.7, 5.7, 2.6])}}
+    (row,) = plan.challenge(scenarios=[jump]).rows
+    assert row.failed
+    assert not row.covered
+    assert pliant.Flag.RANGE in pliant.Flag(row.flags)
+    run = plan.simulate(stop=0.1, inputs=jump["inputs"])
+    assert np.flatnonzero(run.flags & pliant.Flag.RANGE).tolist() == [499]
+    free = {"limits": {"ranges": {"vs": (-10.0, 10.0)}}}
+    trusting = model.realtime(step=1e-4, stop=0.1, order=2, scenarios=seen, options=free)
+    assert not (trusting.simulate(stop=0.1, inputs=jump["inputs"]).flags & pliant.Flag.RANGE).any()
+
+
+def test_resets_from_larger_values_are_no_false_alarms() -> None:
+    """The reset of a sampled sum bends the state, from a larger sum by more than three times: no error comes of it."""
+    ranges = {"inputs": {"u": (-1.0, 1.0), "reset": (0, 1)}}
+    plan = pliant.load(SUM).realtime(step=0.01, stop=2.0, scenarios=pliant.Scenarios(ranges, 6))
+    found = plan.challenge(scenarios=pliant.Scenarios(ranges, 60, seed=9), workers=1)
+    assert not found.missed
+    assert sum(row.covered for row in found.rows) > 40
+    assert not found.false_alarms
 
 
 def test_nothing_half_written_stays(tanks: pliant.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from pliant.realtime.evidence.accuracy import AccurateRun, Judge
 from pliant.realtime.flags import Flag
 from pliant.realtime.scenario import Scenario, step_times
 from pliant.realtime.sparsing.linearise import Matrix, Walker
-from pliant.realtime.stages.covered import Covered, Pair, covered
+from pliant.realtime.stages.covered import Covered, Pair, covered, input_changes
 from pliant.realtime.stages.limits import believed
 from pliant.solve.results.result import Result
 
@@ -84,9 +84,6 @@ class ScenarioTrial:
         self.judge = o.judge or Judge(o.model, o.request.accuracy, o.request.scenarios, plan.step).prepare()
         self.met: Covered = covered(o)
         self.held: Covered = believed(o)
-        walker = Walker(o.model, plan.step)
-        changes = [_changes(walker, one.scenario) for one in o.exact]
-        self.change = np.max(changes, axis=0) if changes else np.zeros(len(o.model.names.u))
         self.kind = "guarded" if o.request.options.monitor == "fallback" and plan.can_write else ""
         if plan.can_write:
             _ = plan.code  # once, not in each worker
@@ -133,13 +130,12 @@ class ScenarioTrial:
 
     def _is_covered(self, exact: AccurateRun, scenario: Scenario) -> bool:
         walker = Walker(self.model, self.step)
-        walker.begin(scenario)
+        change = input_changes(walker, scenario)
         inputs = np.vstack([walker.inputs.rows, walker.inputs.before])
         seen = list(self.model.all_x)
         parameters = walker.sim.request.parameters[None, :]
         x = (self.held.x[0][seen], self.held.x[1][seen])
-        change = _largest_changes(walker)
-        if (change > self.change + ROUNDING * np.abs(inputs).max(axis=0, initial=0.0)).any():
+        if (change > self.met.change + ROUNDING * np.abs(inputs).max(axis=0, initial=0.0)).any():
             return False
         return _within(exact.x[:, seen], x) and _within(inputs, self.held.u) and _within(parameters, self.held.p)
 
@@ -166,20 +162,6 @@ class ScenarioTrial:
             values[known, j] = result[one.name][rows[known]]
         flags = 0 if result.flags is None else int(np.bitwise_or.reduce(result.flags, initial=0))
         return values, flags, ended
-
-
-def _changes(walker: Walker, scenario: Scenario) -> Matrix:
-    walker.begin(scenario)
-    return _largest_changes(walker)
-
-
-def _largest_changes(walker: Walker) -> Matrix:
-    """(n_u,) of the inputs, from step to step and at jumps."""
-    given = walker.inputs
-    after = np.vstack([given.start[None, :], given.after])
-    return np.asarray(
-        np.abs(np.vstack([given.before - after[:-1], given.after - given.before])).max(axis=0, initial=0.0)
-    )
 
 
 def _within(values: Matrix, met: Pair) -> bool:

@@ -17,11 +17,13 @@ Pair = tuple[Matrix, Matrix]  # lowest and highest values
 
 @dataclass(frozen=True, eq=False)
 class Covered:
-    """Lowest and highest values met, of unknowns in the order of x, of inputs and of parameters."""
+    """Lowest and highest values met, of unknowns in the order of x, of inputs and of parameters; largest changes of
+    inputs, within a step or at a jump."""
 
     x: Pair
     u: Pair
     p: Pair
+    change: Matrix
 
 
 def covered(outcome: Outcome) -> Covered:
@@ -31,8 +33,9 @@ def covered(outcome: Outcome) -> Covered:
     walker = Walker(outcome.model, outcome.request.step)
     seen = [input_range(walker, one.scenario) for one in outcome.exact]
     inputs = (np.min([low for low, _ in seen], axis=0), np.max([high for _, high in seen], axis=0))
+    changes = [input_changes(walker, one.scenario) for one in outcome.exact]
     given = np.array([one.parameters for one in outcome.exact])
-    return Covered(states, inputs, (given.min(axis=0), given.max(axis=0)))
+    return Covered(states, inputs, (given.min(axis=0), given.max(axis=0)), np.max(changes, axis=0))
 
 
 def input_range(walker: Walker, scenario: Scenario) -> Pair:
@@ -40,6 +43,14 @@ def input_range(walker: Walker, scenario: Scenario) -> Pair:
     walker.begin(scenario)
     values = np.vstack([walker.inputs.rows, walker.inputs.before])
     return values.min(axis=0), values.max(axis=0)
+
+
+def input_changes(walker: Walker, scenario: Scenario) -> Matrix:
+    """(n_u,) largest changes of the inputs, from step to step and at jumps."""
+    walker.begin(scenario)
+    given = walker.inputs
+    moved = np.vstack([given.before - given.rows[:-1], given.after - given.before])
+    return np.asarray(np.abs(moved).max(axis=0, initial=0.0))
 
 
 def add_coverage(outcome: Outcome, e: Evidence) -> None:
@@ -89,10 +100,7 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         "the target: timing there, its compiler, its arithmetic beyond the precision named above",
     ]
     if outcome.model.names.u:
-        out.append(
-            "inputs that change by more within a step than in the scenarios: the monitor sees their values, not their "
-            "jumps; where one crosses a switch, the switch may follow one step later, without a flag"
-        )
+        out.append("what inputs do between the ends of steps: a pulse shorter than a step may not be seen at all")
     if outcome.model.equations is None:
         out.append(
             f"generated code: the model is {outcome.model.described_as} without equations, so that no code is written: "
