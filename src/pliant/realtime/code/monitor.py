@@ -8,7 +8,8 @@
     dropped    L dx_k - tau f_(k+1) = -(E dx_k) + O(dx^2) on rows that do not depend on inputs, time or discrete
                variables: what the dropped entries would have added, known one step later without another evaluation
                of f
-    range      unknowns, inputs and parameters within what the evidence covers; inputs also change by no more in a step
+    range      unknowns, inputs and parameters within what the evidence covers; inputs also change by no more in a step,
+               a jump at its end included
     finite     unknowns, discrete variables and inputs are numbers
 
 The guarded step keeps to the full pattern once a flag was raised, until no flag was raised for ``hold`` steps.
@@ -29,7 +30,7 @@ from pliant.errors import ArgumentError
 from pliant.realtime.code.delays import RING
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.operations import Operations
-from pliant.realtime.code.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, RESETS, STEP, X
+from pliant.realtime.code.places import CHANGE, GIVEN_AFTER, GIVEN_INPUTS, INSTANCE, MEMORIES, RESETS, STEP, X
 from pliant.realtime.code.types import MonitorLimits, StepPlan, StepSystem
 from pliant.realtime.code.write import StepContext
 from pliant.realtime.flags import Flag
@@ -203,23 +204,37 @@ class MonitorText:
     def look(self) -> str:
         """The function that checks inputs or parameters, before the step."""
         data = "\n".join(self._range_data())
-        if not self.n_u and "p" not in self.ranges:
-            return data
-        return f"{data}\n\n{fixed('look.h', {'pl_abs': self.layout.fabs})}{self._look_at_inputs()}"
+        known = fixed("look.h", {"pl_abs": self.layout.fabs}) if "p" in self.ranges else ""
+        return f"{data}\n\n{known}{self._look_at_inputs()}" if known or self.n_u else data
 
     def _look_at_inputs(self) -> str:
+        """Both values of a step in one pass: the farther one lies |after - u| / 2 beyond their mean."""
         if not self.n_u:
             return ""
-        ranges = "u" in self.ranges
-        known = f"    look_at(v, {self.n_u}, u_middle, u_per_half, {self._outside(0)});\n" if ranges else ""
+        half, fabs, at = self.layout.literal(0.5), self.layout.fabs, self._at
+        shares = []
+        if "u" in self.ranges:
+            shares.append(f"({fabs}({half} * (v[j] + w[j]) - u_middle[j]) + {half} * jump) * u_per_half[j]")
         if self.changes is not None:
-            known += f"    look_at(v, {self.n_u}, {self.layout.array(SEEN)}, u_per_change, {self._outside(0)});\n"
-            known += f"    for (int j = 0; j < {self.n_u}; j++) {self._at(SEEN, 'j')} = v[j];\n"
+            shares.append(f"({fabs}(v[j] - {at(SEEN, 'j')}) + jump) * u_per_change[j]")
+        known = ""
+        if shares:
+            share, (outside, number) = ", ".join(shares), (at(OUTSIDE, 0), at(OUTSIDE_NUMBER, 0))
+            known = f"""        const pl_real share = {f"pl_max({share})" if len(shares) > 1 else share};
+        const int worse = share > {outside};
+        {outside} = pl_select(worse, share, {outside});
+        {number} += worse * (j - {number});
+"""
+        if self.changes is not None:
+            known += f"        {at(SEEN, 'j')} = w[j];\n"
         return f"""
-static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
-    const pl_real *v = (const pl_real *)u; /* members are all of this type */
-    for (int j = 0; j < {self.n_u}; j++) {self._at(NOT_FINITE, 0)} |= !(v[j] - v[j] == 0);
-{known}}}
+static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS, GIVEN_AFTER], restrict=False)}) {{
+    const pl_real *v = (const pl_real *)u, *w = (const pl_real *)after; /* members are all of this type */
+    for (int j = 0; j < {self.n_u}; j++) {{
+        const pl_real jump = {fabs}(w[j] - v[j]);
+        {at(NOT_FINITE, 0)} |= !(jump - jump == 0);
+{known}    }}
+}}
 """
 
     def _outside(self, k: int) -> str:
@@ -238,7 +253,7 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         out = ""
         if self.n_u:
             out += f"    {self._at(OUTSIDE, 0)} = 0;\n    {self._at(NOT_FINITE, 0)} = 0;\n"
-            out += "".join(f"    look_at_inputs({self.layout.passed('m', one)});\n" for one in ("u", "after"))
+            out += f"    look_at_inputs({self.layout.passed('m', 'u', 'after')});\n"
         if self.plan.options.fallback:
             out += f"    {self._at(HELD, 2)} = {int(tag != 'step')};\n"
         return out
