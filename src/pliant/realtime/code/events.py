@@ -90,7 +90,7 @@ def discrete_part(w: Lowering, tau: float, instant: Instant = Instant.STEP) -> D
     point = _EventEvaluation(w, kept, instant)
     resets: dict[int, int] = {}
     located = located_resets(w.s, w.program) if instant is Instant.STEP else []
-    late = LateResets(w, tau, point, kept) if located else None
+    late = ResetStatements(w, tau, point, kept) if located else None
     for one in located:
         assert late is not None
         late.add(one, resets)
@@ -112,7 +112,7 @@ def discrete_part(w: Lowering, tau: float, instant: Instant = Instant.STEP) -> D
     )
 
 
-class LateResets:
+class ResetStatements:
     """Resets where their conditions became true within the step, see sparsing/crossing.py."""
 
     def __init__(self, w: Lowering, tau: float, point: _EventEvaluation, kept: dict[int, int]) -> None:
