@@ -40,6 +40,34 @@ equation
   der(y) = gain*x - y;
 end Lag;
 """
+DIODE = """
+model Diode
+  input Real vs;
+  Real v(start = 0, fixed = true), i, s, vd;
+  Boolean off(start = true);
+equation
+  off = s < 0;
+  vd = s*(if off then 1 else 1e-3);
+  i = s*(if off then 1e-5 else 1);
+  vs = 0.1*i + vd + v;
+  1e-3*der(v) = i - v/10;
+end Diode;
+"""
+SUM = """
+model Sum
+  input Real u;
+  input Boolean reset;
+  discrete Real sum(start = 0, fixed = true);
+  Real x(start = 0, fixed = true);
+equation
+  when reset then
+    sum = 0;
+  elsewhen sample(0, 0.05) then
+    sum = pre(sum) + 0.05*u;
+  end when;
+  der(x) = sum - 20*x;
+end Sum;
+"""
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +174,7 @@ def test_what_leaves_the_accuracy_is_found(tanks: pliant.Plan) -> None:
     slow = {"inputs": {"u": ([0.0, 5.0, 20.0], [0.0, 1.0, -1.0])}}
     open_range = {"u": (-99.0, 99.0), "x": (-99.0, 99.0), "y": (-99.0, 99.0)}
     options = {"limits": {"ranges": open_range, "error": 1e9, "dropped": 1e9}, "search": "full"}
-    plan = pliant.load(LAG).realtime(step=0.5, stop=20.0, scenarios=[slow], accuracy=0.02, options=options)
+    plan = pliant.load(LAG).realtime(step=0.5, stop=20.0, scenarios=[slow], accuracy=0.005, options=options)
     ranges = {"inputs": {"u": {"kind": "step", "range": (-1.0, 1.0)}}}
     found = plan.challenge(scenarios=pliant.Scenarios(ranges, 20), workers=1)
     assert found.missed
@@ -307,7 +335,7 @@ def test_scenarios_with_functions(tanks: pliant.Plan, workers: int) -> None:
     found = tanks.challenge(scenarios=given, workers=workers)
     assert [row.error for row in found.rows] == [found.rows[0].error] * 2
     assert all(row.scenario.inputs["u"].at(1.0) == wave(1.0) for row in found.rows)
-    assert any("inputs that change by more within a step" in one for one in tanks.evidence.not_checked)
+    assert any("what inputs do between the ends of steps" in one for one in tanks.evidence.not_checked)
     named = tanks.challenge(scenarios=given[:1])
     again = pickle.loads(pickle.dumps(named))
     assert str(again) == str(named)
@@ -315,6 +343,67 @@ def test_scenarios_with_functions(tanks: pliant.Plan, workers: int) -> None:
     with pytest.raises(pliant.NotSupportedError, match="an input cannot be pickled, because the function of u cannot"):
         pickle.dumps(found)
     assert len(copy.deepcopy(found).rows) == 2
+
+
+def test_jumps_of_inputs_that_no_scenario_had_are_flagged() -> None:
+    """A diode that should open where the source jumps conducts for one step more; all values are covered."""
+    model = pliant.load(DIODE)
+    seen = [{"inputs": {"vs": 7.0}}, {"inputs": {"vs": lambda t: 10 * np.sin(60 * t)}}]
+    plan = model.realtime(step=1e-4, stop=0.1, order=2, accuracy=0.05, scenarios=seen)
+    jump = {"inputs": {"vs": ([0, 0.04998, 0.04998], [5.7, 5.7, 2.6])}}
+    (row,) = plan.challenge(scenarios=[jump]).rows
+    assert row.failed
+    assert not row.covered
+    assert pliant.Flag.RANGE in pliant.Flag(row.flags)
+    run = plan.simulate(stop=0.1, inputs=jump["inputs"])
+    assert np.flatnonzero(run.flags & pliant.Flag.RANGE).tolist() == [499]
+    free = {"limits": {"ranges": {"vs": (-10.0, 10.0)}}}
+    trusting = model.realtime(step=1e-4, stop=0.1, order=2, scenarios=seen, options=free)
+    assert not (trusting.simulate(stop=0.1, inputs=jump["inputs"]).flags & pliant.Flag.RANGE).any()
+
+
+def test_jumps_within_steps_count_where_the_step_sees_them() -> None:
+    """Both values of a jump move to the beginning of the step; what lies between goes along."""
+    times, values = [0, 0.04, 0.04, 0.12, 0.2, 0.2, 0.31, 0.31, 0.36, 0.36], [1, 1, 2, 3, 3, 5, 5, 4, 4, 6]
+    one = pliant.Scenario(inputs={"u": (times, values), "v": 3.0}, stop=1.0)
+    typed = {name: signal.typed(name, Declared(), 1.0) for name, signal in one.inputs.items()}
+    table = pliant.Scenario(inputs=typed).sampled(tau=0.1).inputs["u"]
+    assert table.times == pytest.approx([0, 0, 0.12, 0.2, 0.2, 0.3, 0.3])
+    assert table.values.tolist() == [1, 2, 3, 3, 5, 5, 6]
+    straight = TableSignal(np.array([0.0, 0.2, 0.2, 0.37]), np.array([1.0, 1.0, 2.0, 3.0]), held=False)
+    still = pliant.Scenario(inputs={"u": straight}, stop=1.0)
+    assert still.sampled(tau=0.1) is still
+    held = TableSignal(np.array([0.0, 0.13, 0.17, 0.24]), np.array([0.0, 1.0, 0.0, 1.0]), held=True)
+    moved = pliant.Scenario(inputs={"b": held}, stop=1.0).sampled(tau=0.1).inputs["b"]
+    assert [moved.at(t) for t in (0.05, 0.15, 0.19, 0.21)] == [0, 0, 0, 1]
+
+
+def test_what_jumps_within_steps_do_adds_up() -> None:
+    """A switch that always closes late in a step and opens early in one: the target cannot know it better."""
+    text = (
+        "model Sum input Boolean on; Real x(start = 0, fixed = true); equation der(x) = if on then 1 else 0; end Sum;"
+    )
+    step = {"inputs": {"on": ([0.0, 0.5], [False, True])}}
+    plan = pliant.load(text).realtime(step=0.01, stop=1.0, scenarios=[step])
+    late, early = 0.019 + 0.05 * np.arange(18), 0.041 + 0.05 * np.arange(18)
+    times = np.concatenate([[0.0], np.ravel([late, early], "F")])
+    pulses = {"inputs": {"on": (times.tolist(), [False] + 18 * [True, False])}}
+    (row,) = plan.challenge(scenarios=[pulses]).rows
+    assert row.covered
+    assert row.error < 1e-3
+    run = plan.simulate(stop=1.0, inputs=pulses["inputs"])
+    exact = float((early - late).sum())
+    assert abs(run["x"][-1] - exact) > 0.1 * exact
+
+
+def test_resets_from_larger_values_are_no_false_alarms() -> None:
+    """The reset of a sampled sum bends the state, from a larger sum by more than three times: no error comes of it."""
+    ranges = {"inputs": {"u": (-1.0, 1.0), "reset": (0, 1)}}
+    plan = pliant.load(SUM).realtime(step=0.01, stop=2.0, scenarios=pliant.Scenarios(ranges, 6))
+    found = plan.challenge(scenarios=pliant.Scenarios(ranges, 60, seed=9), workers=1)
+    assert not found.missed
+    assert sum(row.covered for row in found.rows) > 40
+    assert not found.false_alarms
 
 
 def test_nothing_half_written_stays(tanks: pliant.Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,3 +425,67 @@ def test_nothing_half_written_stays(tanks: pliant.Plan, tmp_path: Path, monkeypa
     assert [file.name for file in tmp_path.rglob("*")] == ["folder"]
     with pytest.raises(ArgumentError, match="must be a path"):
         tanks.write("a\0b")
+
+
+def test_what_cannot_be_a_scenario_is_named(tanks: pliant.Plan) -> None:
+    """Ends between steps, functions beyond their limits, drawn values, numbers of rows."""
+    model = pliant.load(TANKS)
+    for make in (
+        lambda: model.realtime(step=0.05, stop=1.0, scenarios=[{"name": "short", "stop": 0.33}]),
+        lambda: tanks.challenge(scenarios=[{"name": "short", "stop": 0.33}]),
+    ):
+        with pytest.raises(ArgumentError, match=r"short: stop = 0\.33 is no whole number of steps of 0\.05"):
+            make()
+    rising = {"name": "rise", "inputs": {"u": lambda t: 60.0 * t}}
+    with pytest.raises(ArgumentError, match=r"rise: input u cannot be .* \(at t = "):
+        model.realtime(step=0.05, stop=1.0, scenarios=[rising])
+    wide = pliant.Scenarios({"inputs": {"u": {"kind": "ramp", "range": (11.0, 20.0)}}}, 1, seed=2)
+    with pytest.raises(ArgumentError, match=r"seed 2, 1: input u .* \(drawn at random\)"):
+        model.realtime(step=0.05, stop=1.0, scenarios=wide)
+    for rows in (wide, tanks.frontier):
+        for key in ("a", None, 1.0, True):
+            with pytest.raises(ArgumentError, match="a row is named by its number"):
+                rows[key]
+        with pytest.raises(IndexError):
+            rows[len(rows)]
+        assert rows[-1] == rows[len(rows) - 1] or rows is wide
+        assert len(list(rows)) == len(rows)
+
+
+def test_interrupts_before_the_first_scenario(tanks: pliant.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    places = ("realtime.build.choose_form", "realtime.challenge.run.settled", "realtime.delivery.measure.measure_plan")
+    for place in places:
+        monkeypatch.setattr(f"pliant.{place}", pressed)
+    for act, words in (
+        (lambda: pliant.load(TANKS).realtime(step=0.05, stop=1.0), "Tanks: the plan: interrupted"),
+        (lambda: tanks.challenge(2), "Tanks: the challenge: interrupted"),
+        (lambda: tanks.measure(10), "Tanks: measuring: interrupted"),
+    ):
+        with pytest.raises(SimulationInterrupted, match=words):
+            act()
+
+
+def test_evidence_names_starts_and_switches_that_are_not_checked() -> None:
+    text = """
+model Start
+  input Real u(start = 1);
+  Real x, y(start = 0, fixed = true);
+  output Boolean high = y > 0.4;
+initial equation
+  x = 3*u;
+equation
+  der(x) = u - x;
+  der(y) = x - y;
+end Start;
+"""
+    model, two = pliant.load(text), [{"inputs": {"u": 1.0}}, {"inputs": {"u": 0.5}}]
+    told = model.realtime(step=0.05, stop=1.0, scenarios=two).evidence.not_checked
+    assert any(
+        "written code in later scenarios: x start at other values there than in scenario 1" in one for one in told
+    )
+    assert any(one.startswith("when high switch") for one in told)
+    told = model.realtime(step=0.05, stop=1.0, scenarios=two[:1], judged=["x"]).evidence.not_checked
+    assert not any("later scenarios" in one or "switch," in one for one in told)

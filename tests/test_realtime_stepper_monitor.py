@@ -194,6 +194,23 @@ def test_what_is_not_covered_is_seen() -> None:
     assert stepper.monitor()["range"] == 2
 
 
+def test_changes_of_inputs_are_seen() -> None:
+    """From step to step, at jumps, and from the start on; a change of exactly the limit is covered."""
+    u = 1.0 + np.repeat([0.0, 0.5, 1.125, 0.625], 5)[:, None]
+    stepper = ranged(u_change=np.array([0.5]), error=10.0)
+    assert np.flatnonzero(stepper.watch(u, 20)).tolist() == [10]
+    after = u.copy()
+    after[4] += 0.25  # a jump and the change of the next step
+    after[12] -= 0.625
+    stepper.reset()
+    assert np.flatnonzero(stepper.watch(u, 20, after=after)).tolist() == [10, 12, 13]
+    stepper = ranged(u_change=np.array([np.inf]), error=10.0)
+    assert not stepper.watch(u, 20).any()
+    for bad in (np.array([-1.0]), np.array([np.nan]), np.zeros(2)):
+        with pytest.raises(ArgumentError, match=r"limits\.u_change"):
+            ranged(u_change=bad)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_inputs_and_sampled_memory_that_are_no_numbers_are_seen(bad: float) -> None:
     u = np.ones((20, 1))

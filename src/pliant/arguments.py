@@ -23,6 +23,16 @@ def is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def row_number(what: str, k: Any, count: int) -> int:
+    """k as a place among ``count`` rows, also from the end; IndexError behind them, as iteration wants it."""
+    if not is_whole(k):
+        raise ArgumentError(f"{what}[{k!r}]: a row is named by its number", hint=f"{what}[0] .. {what}[{count - 1}]")
+    place = int(k) + (count if k < 0 else 0)
+    if not 0 <= place < count:
+        raise IndexError(f"{what}[{k}]: there are {count} rows")
+    return place
+
+
 def is_number(value: Any) -> bool:
     """A real number of Python or numpy, finite or not."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -25,7 +25,7 @@ from pliant.errors import NotSupportedError, SimulationInterrupted, SolverError
 from pliant.realtime.cost import cost_of
 from pliant.realtime.frontier import Frontier, FrontierRow
 from pliant.realtime.plan import Plan
-from pliant.realtime.progress import Report, StageClock
+from pliant.realtime.progress import Report, StageClock, interruptible
 from pliant.realtime.stages.called import CalledStep
 from pliant.realtime.stages.checks import judge_pattern
 from pliant.realtime.stages.exact import linearise
@@ -48,12 +48,13 @@ def make_plan(model: NumericModel, *, report: Report, budget: float | None = Non
     wish = check_wish(**asked)
     wanted = check_budget(model, budget)
     form, clock = wish.options.form, StageClock(report)
-    with threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
+    told = interruptible(f"{model.name}: the plan", "a plan is there when it is complete: nothing was kept")
+    with told, threadpool_limits(1, "blas"):  # small matrices: threads only get in each other's way
         tried = [candidate(name, one, wish, clock) for name, one in in_forms(model, form)]
-        chosen, told = choose_form(form, tried)
+        chosen, forms = choose_form(form, tried)
         if wanted is None:
-            return _plan(chosen, clock, told, proposals=True)
-        first = _plan(chosen, clock, told, proposals=False)
+            return _plan(chosen, clock, forms, proposals=True)
+        first = _plan(chosen, clock, forms, proposals=False)
         cost, unit = cost_of(first)
         if cost > wanted:
             _frontier([(_row(first, cost), first)], unit).within(wanted)  # says what the least is
@@ -67,7 +68,7 @@ def make_plan(model: NumericModel, *, report: Report, budget: float | None = Non
 
 def make_frontier(plan: Plan) -> Frontier:
     """Plans between all entries and those of this plan."""
-    with threadpool_limits(1, "blas"):
+    with interruptible(f"{plan.name}: the frontier", "the plan is as it was"), threadpool_limits(1, "blas"):
         return _climb(plan, StageClock(lambda _: None))
 
 

@@ -169,7 +169,7 @@ class DrawnSignal(Signal):
 
 
 def _table(name: str, times: Array, values: Array) -> TableSignal:
-    return make_table(name, times, values, TableOrigin("", "entry {}"))
+    return make_table(name, times, values, TableOrigin("", "drawn at random"))
 
 
 def _stairs(name: str, start: float, times: Array, levels: Array) -> TableSignal:

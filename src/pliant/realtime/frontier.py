@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from pliant.arguments import is_whole
+from pliant.arguments import is_whole, row_number
 from pliant.calls import by_keyword, by_keyword_class
 from pliant.drawing import COLOURS, import_optional
 from pliant.errors import ArgumentError
@@ -71,7 +71,7 @@ class Frontier(Sequence[FrontierRow]):
     @overload
     def __getitem__(self, k: slice) -> Sequence[FrontierRow]: ...
     def __getitem__(self, k: int | slice) -> FrontierRow | Sequence[FrontierRow]:
-        return self.rows[k]
+        return self.rows[k if isinstance(k, slice) else row_number("frontier", k, len(self.rows))]
 
     def __repr__(self) -> str:
         return f"<pliant.Frontier {self.model!r}: {len(self.rows)} plans>"

@@ -17,6 +17,7 @@ from pliant.realtime.code.events import check_events
 from pliant.realtime.code.make import StepCode
 from pliant.realtime.evidence.evidence import Evidence
 from pliant.realtime.options import check_number
+from pliant.realtime.progress import interruptible
 from pliant.realtime.scenario import Scenario, check_whole, make_scenarios
 from pliant.realtime.simulate import run_result
 from pliant.realtime.sparsing.baselines import Baseline, compare
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from pliant.realtime.delivery.measure import Timing
     from pliant.realtime.frontier import Frontier
     from pliant.realtime.target.report import TargetReport
+
+UNMEASURED = "no figures were kept; fewer steps take less time"
 
 
 @by_keyword_class
@@ -459,12 +462,14 @@ class Plan(Stamped):
                 )
             from pliant.realtime.target.measure import measure_on_target
 
-            return measure_on_target(self, target, precision=precision, steps=steps, timeout=timeout)
+            with interruptible(f"{self.name}: measuring", UNMEASURED):
+                return measure_on_target(self, target, precision=precision, steps=steps, timeout=timeout)
         if precision is not None:
             raise ArgumentError("precision is for measuring on a target", hint="plan with options={'precision': ...}")
         from pliant.realtime.delivery.measure import WANTED, measure_plan
 
-        self.timing = measure_plan(self, WANTED if steps is None else steps, progress, period=period, core=core)
+        with interruptible(f"{self.name}: measuring", UNMEASURED):
+            self.timing = measure_plan(self, WANTED if steps is None else steps, progress, period=period, core=core)
         return self.timing
 
     @by_keyword

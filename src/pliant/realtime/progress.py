@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from pliant.errors import SimulationInterrupted
 from pliant.solve.progress import Watcher
 
 
@@ -20,6 +22,17 @@ class PlanProgress:
 
 
 Report = Callable[[PlanProgress], object]
+
+
+@contextmanager
+def interruptible(what: str, kept: str) -> Iterator[None]:
+    """Ctrl-C in what does not simulate: what was interrupted, and what there is of it."""
+    try:
+        yield
+    except SimulationInterrupted:
+        raise
+    except KeyboardInterrupt:
+        raise SimulationInterrupted(f"{what}: interrupted", hint=kept) from None
 
 
 class StageClock:

@@ -19,7 +19,7 @@ from pliant.solve.models.numeric import NumericModel
 from pliant.solve.names import suggestion
 from pliant.solve.run.inputs import InputSet, same_time
 from pliant.solve.signals.given import read_inputs
-from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Signal, Typed
+from pliant.solve.signals.kinds import ConstantSignal, Declared, FunctionSignal, Signal, TableSignal, Typed
 
 
 @by_keyword_class
@@ -50,6 +50,12 @@ class Scenario(AsDict):
             self, inputs={name: DelayedSignal(value, mode, tau, self.start) for name, value in self.inputs.items()}
         )
 
+    @by_keyword
+    def sampled(self, *, tau: float) -> Scenario:
+        """The same with jumps of its inputs where a step sees them: what jumps within a step holds for all of it."""
+        moved = {name: _sampled(one, self.start, tau) for name, one in self.inputs.items()}
+        return self if all(moved[name] is one for name, one in self.inputs.items()) else replace(self, inputs=moved)
+
     def __post_init__(self) -> None:
         for part in ("parameters", "start_values"):
             object.__setattr__(self, part, by_name(part, getattr(self, part)))
@@ -58,6 +64,24 @@ class Scenario(AsDict):
             if not (is_number(value) or (part == "stop" and value is None)):
                 raise ArgumentError(f"{part} must be a number, not {value!r}", hint="a time in seconds")
         object.__setattr__(self, "inputs", read_inputs(self.inputs))
+
+
+def _sampled(signal: Signal, start: float, tau: float) -> Signal:
+    """A table whose jumps lie at the beginnings of steps; other signals as they are."""
+    if not isinstance(signal, TableSignal):
+        return signal
+    times, values = (np.array(one) for one in signal.points)
+    jumps = np.flatnonzero((np.diff(times) == 0.0) & (np.diff(values) != 0.0))
+    steps = (times[jumps] - start) / tau
+    inside = jumps[(steps > 0.0) & (np.abs(steps - np.rint(steps)) > SAME_STEP)]
+    if not len(inside):
+        return signal
+    begins = start + tau * np.floor((times[inside] - start) / tau)
+    times[inside], times[inside + 1] = begins, begins
+    times = np.minimum.accumulate(times[::-1])[::-1]  # what lies between goes along
+    moves = np.diff(times) > 0.0
+    ends = np.append(True, moves) | np.append(moves, True)  # of more than two values at one time the first and the last
+    return TableSignal(times[ends], values[ends], signal.origin, signal.held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +175,7 @@ def with_types(model: NumericModel, scenario: Scenario) -> Scenario:
 
 
 STOP_SHARE = 1e-3  # of a step: a run that ends as near to its stop ends there
+SAME_STEP = 1e-6  # of a step: a jump as near to the end of one is seen there
 JUMP_SHARE = 1e-9  # of a step: a jump as near to the end of a step lies on it
 JUMP_ROUNDING = 8 * 2.0**-52  # of t: times of models and t0 + k tau differ by rounding
 
@@ -175,6 +200,16 @@ def check_whole(rows: float, scenario: Scenario, tau: float) -> None:
             f"stop = {scenario.stop:g} is no whole number of steps of {tau:g} after start = {scenario.start:g}",
             hint=" or ".join(f"stop={end:.12g}" for end in ends),
         )
+
+
+def check_ends(scenarios: Sequence[Scenario], usual: float, tau: float) -> None:
+    """Ends that scenarios have of their own."""
+    for one in scenarios:
+        if one.stop is not None and one.stop != usual:
+            try:
+                check_whole((one.stop - one.start) / tau, one, tau)
+            except ArgumentError as error:
+                raise ArgumentError(f"{one.name}: {error.message}", hint=error.hint) from None
 
 
 def make_scenarios(given: Any, stop: float) -> list[Scenario]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pliant.arguments import is_number, is_whole
+from pliant.arguments import is_number, is_whole, row_number
 from pliant.batch.design import Design, latin_hypercube
 from pliant.calls import by_keyword_class
 from pliant.errors import ArgumentError
@@ -75,9 +75,7 @@ class Scenarios(Sequence[Scenario]):
         """One scenario, or some of them as a list."""
         if isinstance(k, slice):
             return [self[one] for one in range(*k.indices(self.n))]
-        place = k + self.n if k < 0 else k
-        if not 0 <= place < self.n:
-            raise IndexError(k)
+        place = row_number("scenarios", k, self.n)
         drawn = {} if self._design is None else self._design[place]
         values = {**self._fixed, **{name: DrawnNumber(one, *self._pairs[name]) for name, one in drawn.items()}}
         parts: dict[str, dict[str, float]] = {"parameters": {}, "start_values": {}}

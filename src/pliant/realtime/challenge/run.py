@@ -21,7 +21,8 @@ from pliant.errors import ArgumentError, SimulationInterrupted
 from pliant.realtime.challenge.found import Challenge
 from pliant.realtime.challenge.ranges import default_scenarios
 from pliant.realtime.challenge.trial import ChallengeRow, ScenarioTrial
-from pliant.realtime.scenario import Scenario, make_scenarios, with_types
+from pliant.realtime.progress import interruptible
+from pliant.realtime.scenario import Scenario, check_ends, make_scenarios, with_types
 from pliant.solve.models.numeric import NumericModel
 from pliant.solve.options import check_parameters
 from pliant.solve.signals.given import typed_inputs
@@ -54,10 +55,9 @@ def challenge(
                 f"challenge: {what} must be a whole number from {least} on, not {value!r}",
                 hint="e.g. challenge(1000, seed=1)",
             )
-    trial = ScenarioTrial(plan)
-    stop = max(one.stop for one in plan.outcome.request.scenarios if one.stop is not None)
-    given = default_scenarios(plan, trial.met, n, seed, stop) if scenarios is None else make_scenarios(scenarios, stop)
-    told = [settled(plan.outcome.model, one) for one in given]
+    with interruptible(f"{plan.name}: the challenge", "it had not begun: there are no rows"):
+        trial = ScenarioTrial(plan)
+        told = _scenarios(trial, scenarios, n, seed)
     rows: dict[int, ChallengeRow] = {}
     lost = 0
     began = time.perf_counter()
@@ -89,6 +89,15 @@ def challenge(
                 result=found(),  # type: ignore[arg-type]
             ) from None
     return found()
+
+
+def _scenarios(trial: ScenarioTrial, given: Any, n: int, seed: int) -> list[Scenario]:
+    """Those that were given, or drawn ones."""
+    plan = trial.plan
+    stop = max(one.stop for one in plan.outcome.request.scenarios if one.stop is not None)
+    found = default_scenarios(plan, trial.met, n, seed, stop) if given is None else make_scenarios(given, stop)
+    check_ends(found, stop, plan.step)
+    return [settled(plan.outcome.model, one) for one in found]
 
 
 def settled(model: NumericModel, scenario: Scenario) -> Scenario:

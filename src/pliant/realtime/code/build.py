@@ -329,9 +329,10 @@ class StepBuilder:
         return tuple(found)
 
     def _watched(self, f: Sequence[int]) -> list[int]:
-        """Rows of f that do not depend on inputs or time except through x."""
+        """Rows of f that do not depend on inputs, time or discrete variables except through x."""
         w = self.w
         moved = {w.clock, w.jump_time.variable, *self.program.u, *self.input_before.values()}
+        moved |= {one.variable for one in w.s.events.memories}
         moved |= w.delay_leaves.variables()
         for one in w.out:
             if any(v in moved for v in w.shared.uses(one.expression)):

@@ -232,6 +232,7 @@ class FirstText:
         body = "    (void)u, (void)chosen;\n"
         if self.plan.options.order == 2 and self.text.u_members:
             body += f"    {self.layout.assigned(LAST_INPUTS, INPUTS)}\n"
+        body += self.text.monitor.at_start() if self.text.monitor else ""
         if self.settles:
             body += f"    start_settle({self.call});\n"
         if self.part.memories:

@@ -2,10 +2,14 @@
 
     pivots     |pivot| within stored limits
     ringing    dx_k dx_(k-1) < 0, both above a limit, for several steps in a row
-    error      (x_(k+1) - 2 x_k + x_(k-1)) / 2, the local error of the implicit Euler method, in units of scale
-    dropped    L dx_k - tau f_(k+1) = -(E dx_k) + O(dx^2) on rows that do not depend on inputs or time: what the dropped
-               entries would have added, known one step later without another evaluation of f
-    range      unknowns, inputs and parameters within what the evidence covers
+    error      (x_(k+1) - 2 x_k + x_(k-1)) / 2, the local error of the implicit Euler method, in units of scale; where
+               inputs or discrete variables may jump between two steps (order 1), the smaller one of this and
+               (dx_k - tau f_k) / 2, which knows nothing of the step before, but of stiff states too much
+    dropped    L dx_k - tau f_(k+1) = -(E dx_k) + O(dx^2) on rows that do not depend on inputs, time or discrete
+               variables: what the dropped entries would have added, known one step later without another evaluation
+               of f
+    range      unknowns, inputs and parameters within what the evidence covers; inputs also change by no more in a step,
+               a jump at its end included
     finite     unknowns, discrete variables and inputs are numbers
 
 The guarded step keeps to the full pattern once a flag was raised, until no flag was raised for ``hold`` steps.
@@ -26,7 +30,7 @@ from pliant.errors import ArgumentError
 from pliant.realtime.code.delays import RING
 from pliant.realtime.code.fixed import fixed
 from pliant.realtime.code.operations import Operations
-from pliant.realtime.code.places import CHANGE, GIVEN_INPUTS, INSTANCE, MEMORIES, RESETS, STEP, X
+from pliant.realtime.code.places import CHANGE, GIVEN_AFTER, GIVEN_INPUTS, INSTANCE, MEMORIES, RESETS, STEP, X
 from pliant.realtime.code.types import MonitorLimits, StepPlan, StepSystem
 from pliant.realtime.code.write import StepContext
 from pliant.realtime.flags import Flag
@@ -36,6 +40,7 @@ FLAGS = tuple(flag.name for flag in Flag)
 # of the instance
 LAST_CHANGE, CHANGE_BEFORE = of_instance("dx"), of_instance("dx_before")
 RIGHT, PIVOT = of_instance("right"), of_instance("pivot")
+SEEN = of_instance("seen")
 RINGING = of_instance("ringing", ValueKind.COUNT)
 OUTSIDE, OUTSIDE_NUMBER = of_instance("outside"), of_instance("outside_number", ValueKind.COUNT)
 NOT_FINITE, HELD = of_instance("not_finite", ValueKind.COUNT), of_instance("held", ValueKind.COUNT)
@@ -57,7 +62,8 @@ typedef struct {n}_flags {{
     int dropped;         /* number of the row with the largest dropped part */
     {n}_real dropped_size;
     int range;           /* number of the unknown farthest outside its range; then come inputs, then parameters */
-    {n}_real range_share; /* its distance from the middle of the range in units of half the width; above 1: outside */
+    {n}_real range_share; /* its distance from the middle of the range in units of half the width, or the change of the
+                             input in units of the largest that is covered; above 1: outside */
 }} {n}_flags;
 """
 
@@ -74,8 +80,10 @@ class MonitorText:
         self.rows = plan.watched if plan.options.order == 1 else []
         self.n_u, self.n_p = len(plan.lowering.program.u), len(plan.lowering.program.p)
         self.n_d = len(plan.discrete.memories)
+        self.has_bends = plan.options.order == 1 and bool(self.n_u or plan.discrete)
         self.constant_bytes = 0
         self.ranges = self._ranges(plan.options.limits)
+        self.changes = self._changes(plan.options.limits)
 
     def _ranges(self, limits: MonitorLimits) -> dict[str, tuple[Vector, Vector]]:
         """Middle and 1 / half width of unknowns, inputs and parameters; only of those that have ranges."""
@@ -102,6 +110,19 @@ class MonitorText:
             out[name] = (middle, 1.0 / half)
         return out
 
+    def _changes(self, limits: MonitorLimits) -> Vector | None:
+        """1 / largest change of the inputs in a step."""
+        if limits.u_change is None or not self.n_u:
+            return None
+        most = np.asarray(limits.u_change, dtype=float)
+        if most.shape != (self.n_u,) or not (most >= 0.0).all():
+            raise ArgumentError(
+                f"limits.u_change is {most}, expected {self.n_u} numbers from 0 up",
+                hint="give the largest change in a step of each input, infinite where there is no limit",
+            )
+        size = np.max(np.abs(limits.u_range), axis=0) if limits.u_range is not None else np.zeros(self.n_u)
+        return 1.0 / np.maximum(most, self._digit(np.where(np.isfinite(size), size, 0.0)))
+
     def _digit(self, middle: Vector) -> Vector:
         """What a value of this size cannot resolve."""
         return (1e-12 if self.c.precision == "double" else 1e-5) * np.abs(middle) + 1e-30
@@ -121,6 +142,7 @@ class MonitorText:
             Field(RIGHT, self.n, "tau f of the last step"),
             Field(PIVOT, len(self.pivots), "pivots of the last step"),
             Field(RINGING, self.n, "steps in a row with changing sign"),
+            Field(SEEN, 0 if self.changes is None else self.n_u, "inputs as they were last"),
             Field(OUTSIDE, 2, "of inputs in the last step and of parameters: as range_share"),
             Field(OUTSIDE_NUMBER, 2, "which ones"),
             Field(NOT_FINITE, 1, "an input of the last step is not a number"),
@@ -174,7 +196,7 @@ class MonitorText:
         out = []
         for name, (middle, per_half) in self.ranges.items():
             out += [self._array(f"{name}_middle", middle), self._array(f"{name}_per_half", per_half)]
-        return out
+        return out if self.changes is None else [*out, self._array("u_per_change", self.changes)]
 
     def _at(self, array: Array, index: int | str | None) -> str:
         return self.layout.place(array.at(index))
@@ -182,20 +204,37 @@ class MonitorText:
     def look(self) -> str:
         """The function that checks inputs or parameters, before the step."""
         data = "\n".join(self._range_data())
-        if not self.n_u and "p" not in self.ranges:
-            return data
-        return f"{data}\n\n{fixed('look.h', {'pl_abs': self.layout.fabs})}{self._look_at_inputs()}"
+        known = fixed("look.h", {"pl_abs": self.layout.fabs}) if "p" in self.ranges else ""
+        return f"{data}\n\n{known}{self._look_at_inputs()}" if known or self.n_u else data
 
     def _look_at_inputs(self) -> str:
+        """Both values of a step in one pass: the farther one lies |after - u| / 2 beyond their mean."""
         if not self.n_u:
             return ""
-        ranges = "u" in self.ranges
-        known = f"    look_at(v, {self.n_u}, u_middle, u_per_half, {self._outside(0)});\n" if ranges else ""
+        half, fabs, at = self.layout.literal(0.5), self.layout.fabs, self._at
+        shares = []
+        if "u" in self.ranges:
+            shares.append(f"({fabs}({half} * (v[j] + w[j]) - u_middle[j]) + {half} * jump) * u_per_half[j]")
+        if self.changes is not None:
+            shares.append(f"({fabs}(v[j] - {at(SEEN, 'j')}) + jump) * u_per_change[j]")
+        known = ""
+        if shares:
+            share, (outside, number) = ", ".join(shares), (at(OUTSIDE, 0), at(OUTSIDE_NUMBER, 0))
+            known = f"""        const pl_real share = {f"pl_max({share})" if len(shares) > 1 else share};
+        const int worse = share > {outside};
+        {outside} = pl_select(worse, share, {outside});
+        {number} += worse * (j - {number});
+"""
+        if self.changes is not None:
+            known += f"        {at(SEEN, 'j')} = w[j];\n"
         return f"""
-static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
-    const pl_real *v = (const pl_real *)u; /* members are all of this type */
-    for (int j = 0; j < {self.n_u}; j++) {self._at(NOT_FINITE, 0)} |= !(v[j] - v[j] == 0);
-{known}}}
+static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS, GIVEN_AFTER], restrict=False)}) {{
+    const pl_real *v = (const pl_real *)u, *w = (const pl_real *)after; /* members are all of this type */
+    for (int j = 0; j < {self.n_u}; j++) {{
+        const pl_real jump = {fabs}(w[j] - v[j]);
+        {at(NOT_FINITE, 0)} |= !(jump - jump == 0);
+{known}    }}
+}}
 """
 
     def _outside(self, k: int) -> str:
@@ -214,10 +253,17 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         out = ""
         if self.n_u:
             out += f"    {self._at(OUTSIDE, 0)} = 0;\n    {self._at(NOT_FINITE, 0)} = 0;\n"
-            out += "".join(f"    look_at_inputs({self.layout.passed('m', one)});\n" for one in ("u", "after"))
+            out += f"    look_at_inputs({self.layout.passed('m', 'u', 'after')});\n"
         if self.plan.options.fallback:
             out += f"    {self._at(HELD, 2)} = {int(tag != 'step')};\n"
         return out
+
+    def at_start(self) -> str:
+        """What begins a run: inputs may have any values."""
+        if self.changes is None:
+            return ""
+        seen = self._at(SEEN, "j")
+        return f"    for (int j = 0; j < {self.n_u}; j++) {seen} = ((const pl_real *)u)[j];\n"
 
     def with_parameters(self) -> str:
         """What ends setting parameters."""
@@ -247,7 +293,7 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         if self.n_u:
             out += f"    not_finite |= {self._at(NOT_FINITE, 0)};\n"
         for k, (name, first) in enumerate((("u", self.n), ("p", self.n + self.n_u))):
-            if name in self.ranges:
+            if name in self.ranges or (name == "u" and self.changes is not None):
                 outside, number = self._at(OUTSIDE, k), self._at(OUTSIDE_NUMBER, k)
                 out += f"""    const int worse_{name} = {outside} > out.range_share;
     out.range_share = pl_select(worse_{name}, {outside}, out.range_share);
@@ -279,13 +325,22 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         int worse = {ringing} > out.ringing_steps;
         out.ringing_steps += worse * ({ringing} - out.ringing_steps);
         out.ringing += worse * (i - out.ringing);
-        const pl_real error = {half} * {fabs}(d - before) * per_scale[i];
+{self._bend_text(fabs)}        const pl_real error = {half} * moved * per_scale[i];
         worse = (error > out.error_size) & is_known;
         out.error_size = pl_select(worse, error, out.error_size);
         out.error += worse * (i - out.error);
         not_finite |= !(d - d == 0);
 {self._range_text(fabs)}    }}
 """
+
+    def _bend_text(self, fabs: str) -> str:
+        """By how much a change differs from the one before; where curves bend, from its beginning."""
+        states, own = self.plan.lowering.program.n_states, f"{fabs}(d - {self._at(RIGHT, 'i')})"
+        if not (self.has_bends and states):
+            return f"        const pl_real moved = {fabs}(d - before);\n"
+        smaller = f"pl_min(since, {own})"
+        moved = smaller if states == self.n else f"pl_select(i < {states}, {smaller}, since)"
+        return f"        const pl_real since = {fabs}(d - before);\n        const pl_real moved = {moved};\n"
 
     def _row_text(self, fabs: str) -> str:
         if not self.n:
@@ -331,13 +386,14 @@ static void look_at_inputs({self.layout.declared([INSTANCE, GIVEN_INPUTS])}) {{
         """Operations of one call."""
         n, rows, pivots = self.n, len(self.rows), len(self.pivots)
         ranges = sum(len(middle) for middle, _ in self.ranges.values()) - (self.n_p if "p" in self.ranges else 0)
-        finite = n + self.n_u + self.n_d
+        ranges += 0 if self.changes is None else self.n_u
+        finite, bends = n + self.n_u + self.n_d, n * self.has_bends
         return Operations(
-            add=2 * n + rows + pivots + ranges + finite,
+            add=2 * n + bends + rows + pivots + ranges + finite,
             mul=3 * n + 2 * rows + pivots + ranges,
             div=pivots,
-            compare=6 * n + rows + 3 * pivots + ranges + finite,
-            select=6 * n + 3 * rows + 4 * pivots + 2 * ranges,
+            compare=6 * n + bends + rows + 3 * pivots + ranges + finite,
+            select=6 * n + bends + 3 * rows + 4 * pivots + 2 * ranges,
         )
 
     def _full_text(self) -> str:

@@ -34,6 +34,7 @@ class MonitorLimits:
     x_range: tuple[Vector, Vector] | None = None  # lowest and highest values of the unknowns that are covered
     u_range: tuple[Vector, Vector] | None = None  # of the inputs
     p_range: tuple[Vector, Vector] | None = None  # of the parameters
+    u_change: Vector | None = None  # largest change of each input in one step, or at a jump
     resets: int | None = None  # resets of states by relations; None: any number
     hold: int = 100  # steps without a flag after which the guarded step goes back to the pattern
 
@@ -159,7 +160,7 @@ class StepPlan:
     kept: list[tuple[int, int]]  # (relation, its new value)
     values: dict[int, float]  # parameters
     guesses: list[float]
-    watched: list[int]  # rows of f that do not depend on inputs or time
+    watched: list[int]  # rows of f that do not depend on inputs, time or discrete variables
     discrete: DiscretePart
     first: StartPart
     u_start: tuple[float, ...]

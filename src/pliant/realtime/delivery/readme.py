@@ -100,8 +100,8 @@ operations for each of {code.n_x} unknowns, and returns the sum of
 |---|---|
 | `{n.upper()}_PIVOT` | a pivot leaves the limits seen in the scenarios: the fixed order of elimination is in doubt |
 | `{n.upper()}_RINGING` | an unknown changes the sign of its step several times in a row |
-| `{n.upper()}_ERROR` | the local error is larger than three times the largest met in the scenarios |
-| `{n.upper()}_DROPPED` | the dropped entries would have added more than three times what they did in the scenarios |
+| `{n.upper()}_ERROR` | the local error is above three times the largest met, and not small beside the accuracy |
+| `{n.upper()}_DROPPED` | dropped entries would have added three times what they did, and not little |
 | `{n.upper()}_NOT_FINITE` | an unknown, a discrete variable or an input is not finite: initialise or restore |
 | `{n.upper()}_RANGE` | an unknown, an input or a parameter lies outside what the evidence covers (evidence.txt) |
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,16 +13,19 @@ from pliant.realtime.sparsing.linearise import Matrix, Walker
 from pliant.realtime.stages.outcome import Outcome
 
 MOST = 10  # states that are named
+SAME_START = 1e-9  # of a state: start values as near are the same
 Pair = tuple[Matrix, Matrix]  # lowest and highest values
 
 
 @dataclass(frozen=True, eq=False)
 class Covered:
-    """Lowest and highest values met, of unknowns in the order of x, of inputs and of parameters."""
+    """Lowest and highest values met, of unknowns in the order of x, of inputs and of parameters; largest changes of
+    inputs in one step."""
 
     x: Pair
     u: Pair
     p: Pair
+    change: Matrix
 
 
 def covered(outcome: Outcome) -> Covered:
@@ -31,8 +35,9 @@ def covered(outcome: Outcome) -> Covered:
     walker = Walker(outcome.model, outcome.request.step)
     seen = [input_range(walker, one.scenario) for one in outcome.exact]
     inputs = (np.min([low for low, _ in seen], axis=0), np.max([high for _, high in seen], axis=0))
+    changes = [input_changes(walker, one.scenario) for one in outcome.exact]
     given = np.array([one.parameters for one in outcome.exact])
-    return Covered(states, inputs, (given.min(axis=0), given.max(axis=0)))
+    return Covered(states, inputs, (given.min(axis=0), given.max(axis=0)), np.max(changes, axis=0))
 
 
 def input_range(walker: Walker, scenario: Scenario) -> Pair:
@@ -40,6 +45,14 @@ def input_range(walker: Walker, scenario: Scenario) -> Pair:
     walker.begin(scenario)
     values = np.vstack([walker.inputs.rows, walker.inputs.before])
     return values.min(axis=0), values.max(axis=0)
+
+
+def input_changes(walker: Walker, scenario: Scenario) -> Matrix:
+    """(n_u,) largest changes of the inputs in one step, with what they jump by at its end."""
+    walker.begin(scenario)
+    given = walker.inputs
+    moved = np.abs(given.before - given.rows[:-1]) + np.abs(given.after - given.before)
+    return np.asarray(moved.max(axis=0, initial=0.0))
 
 
 def add_coverage(outcome: Outcome, e: Evidence) -> None:
@@ -79,6 +92,40 @@ def _set_anew(outcome: Outcome) -> list[str]:
     return sorted({s.system.variables[one.variable].name for one in s.events.actions if one.kind == "reset"})[:MOST]
 
 
+def _starts(outcome: Outcome) -> list[str]:
+    """States that start elsewhere in later scenarios, where written code does not."""
+    if outcome.model.equations is None:
+        return []
+    first = np.array([one.x[0] for one in outcome.exact])
+    away = np.abs(first - first[0]).max(axis=0) > SAME_START * np.abs(first).max(axis=0)
+    named = [outcome.frame.names[i] for i in np.flatnonzero(away & ~outcome.frame.algebraic)]
+    if not named:
+        return []
+    return [
+        f"the start of written code in later scenarios: {_listed(named)} start at other values there than in "
+        f"{outcome.exact[0].scenario.name}, by start_values or initial equations, which plan.simulate solves and the "
+        "function _init does not: it starts as in the first scenario, _init_at takes other values"
+    ]
+
+
+def _switches(outcome: Outcome) -> list[str]:
+    """Judged names that jump where a threshold is crossed."""
+    known, judge = outcome.model.known, outcome.judge
+    names = () if judge is None or not outcome.model.struct.n_roots else judge.accuracy.names
+    named = [one.name for one in names if not one.in_x and known.type(one.name) != "real"]
+    if not named:
+        return []
+    return [
+        f"when {_listed(named)} switch, in other runs: where what they compare passes its threshold by less in a step "
+        "than its own error, they switch early or late by more than a step, without a flag, though that error is "
+        "within the accuracy"
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:MOST]) + (f" and {len(names) - MOST} more" if len(names) > MOST else "")
+
+
 def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
     out = [
         "states, inputs and parameters outside the ranges above, and combinations that no scenario met",
@@ -89,10 +136,8 @@ def _not_checked(outcome: Outcome, e: Evidence) -> list[str]:
         "the target: timing there, its compiler, its arithmetic beyond the precision named above",
     ]
     if outcome.model.names.u:
-        out.append(
-            "inputs that change by more within a step than in the scenarios: the monitor sees their values, not their "
-            "jumps; where one crosses a switch, the switch may follow one step later, without a flag"
-        )
+        out.append("what inputs do between the ends of steps: a pulse shorter than a step may not be seen at all")
+    out += _starts(outcome) + _switches(outcome)
     if outcome.model.equations is None:
         out.append(
             f"generated code: the model is {outcome.model.described_as} without equations, so that no code is written: "

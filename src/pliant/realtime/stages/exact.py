@@ -71,7 +71,12 @@ def traces(
         def share(part: float, k: int = k, name: str = scenario.name) -> None:
             tell((k + part) / len(scenarios), name)
 
-        out.append(trace(walker, scenario.seen(request.options.inputs, tau=request.step), kept, share))
+        try:
+            out.append(trace(walker, scenario.seen(request.options.inputs, tau=request.step), kept, share))
+        except ArgumentError as error:  # of a function of time
+            if error.message.startswith(f"{scenario.name}: "):
+                raise
+            raise type(error)(f"{scenario.name}: {error.message}", hint=error.hint) from None
     return out
 
 

@@ -1,8 +1,11 @@
 """Limits of the monitor, from what the runs with the pattern showed.
 
 A pivot below a tenth of the smallest met, a share of the dropped entries or a ringing of three times the largest met
-raises a flag, and a local error of three times the largest met, less where the errors met leave less room; so does an
-unknown, an input or a parameter outside the covered ranges and the room around them that errors leave. Changes that
+raises a flag, and a local error of three times the largest met, less where the errors met leave less room. Where those
+were far below what is allowed, three times of little is still harmless: a local error is let pass up to half of what is
+allowed, as far as the errors met, growing with it, stay below half of it (dropped parts: up to twice that, because the
+error of a step is half of a change). So does an unknown, an input or a parameter outside the covered ranges and the
+room around them that errors leave, and an input that changes by more in a step or at a jump. Changes that
 alternate by less than a quarter of what is allowed are no ringing: sampled controllers make a model alternate, too.
 What the dropped entries do in a step is seen one step later, from L dx_k - tau f_(k+1) = -E dx_k + O(dx^2), without
 evaluating anything (see code/monitor.py).
@@ -18,7 +21,7 @@ import numpy as np
 from pliant.errors import ArgumentError, UnknownNameError
 from pliant.realtime.code.types import MonitorLimits
 from pliant.realtime.evidence.accuracy import AccurateRun
-from pliant.realtime.sparsing.linearise import Matrix, Walker
+from pliant.realtime.sparsing.linearise import Matrix, Trace, Walker
 from pliant.realtime.sparsing.static_lu import StaticLU
 from pliant.realtime.stages.covered import Covered, Pair, covered
 from pliant.realtime.stages.outcome import Outcome
@@ -30,6 +33,8 @@ PIVOT_MARGIN = 10.0
 RINGING = 0.25  # of what is allowed: a change from step to step that alternates
 SMALLEST = 1e-3  # of a range: a local error or dropped part of one step that is never flagged
 WIDEST, NARROWEST = 0.25, 0.02  # of a range: how far beyond it evidence is taken to hold, at most and at least
+HARMLESS = 0.5  # of what is allowed: what the local error of one step may be, and what may come of it
+NOISE = 0.02  # of a range: a change of an input that is never flagged
 SHIFT, ALLOWED = 0.1, 1.0  # of a step: resets that are off by more have a limited number; ... are errors
 ROUNDING = 1e-6  # of a value: so exactly need inputs and parameters be given
 
@@ -44,12 +49,13 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
     error, dropped = SMALLEST / MARGIN, SMALLEST / MARGIN
     for run in outcome.masked:
         dx = run.dx
-        error = max(error, float((np.abs(np.diff(dx, axis=0)) / 2.0 / scale).max(initial=0.0)))
+        error = max(error, float((_bent(outcome, run) / 2.0 / scale).max(initial=0.0)))
         if len(run.kept) == len(run.t):
             dropped = max(dropped, _dropped(outcome, run.values, dx, scale))
     given = outcome.request.options.limits
     largest = _largest_error(outcome)
     room = MARGIN if largest is None else float(np.clip(1.0 / max(largest, 1e-9), LEAST, MARGIN))
+    harmless = _harmless(outcome, largest, error), 2.0 * _harmless(outcome, largest, 0.5 * dropped)
     held = believed(outcome, largest, scale)
     ringing_steps = given.get("ringing_steps", MonitorLimits.ringing_steps)
     return MonitorLimits(
@@ -58,15 +64,26 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         scale=scale,
         ringing=_ringing(outcome, scale, ringing_steps),
         ringing_steps=ringing_steps,
-        error=given.get("error", room * error),
-        dropped=given.get("dropped", MARGIN * dropped),
+        error=given.get("error", max(room * error, harmless[0])),
+        dropped=given.get("dropped", max(MARGIN * dropped, harmless[1])),
         row_scale=scale,
         x_range=held.x,
         u_range=held.u,
         p_range=held.p,
+        u_change=held.change,
         hold=given.get("hold", MonitorLimits.hold),
         resets=_most_resets(outcome),
     )
+
+
+def _bent(outcome: Outcome, run: Trace) -> Matrix:
+    """By how much changes differ from those before, as the monitor sees them (code/monitor.py)."""
+    away = np.abs(np.diff(run.dx, axis=0))
+    states = ~outcome.frame.algebraic
+    if outcome.request.order == 1 and (outcome.model.names.u or outcome.model.known.has_memory):
+        own = np.abs(run.dx - outcome.frame.tau * run.f)[1:]
+        away[:, states] = np.minimum(away, own)[:, states]
+    return away
 
 
 def _most_resets(outcome: Outcome) -> int | None:
@@ -91,11 +108,24 @@ def _most_resets(outcome: Outcome) -> int | None:
     return min([max(counts), *good]) if worst > SHIFT or not max(counts) else None
 
 
-def _ringing(outcome: Outcome, scale: Matrix, steps: int) -> Matrix:
-    """Changes per step from which on alternating ones count, by unknown."""
+def _allowed(outcome: Outcome) -> float:
+    """The smallest error that is allowed; infinite: not judged."""
     judge = outcome.judge
     limits = judge.accuracy.limits if judge is not None else np.empty(0)
-    allowed = float(limits[np.isfinite(limits)].min(initial=np.inf))
+    return float(limits[np.isfinite(limits)].min(initial=np.inf))
+
+
+def _harmless(outcome: Outcome, largest: float | None, met: float) -> float:
+    """A local error that leaves errors below half of what is allowed; ``met``: that of the runs, whose errors were
+    ``largest`` in units of what is allowed."""
+    if largest is None:
+        return 0.0
+    return HARMLESS * min(_allowed(outcome), met / max(largest, 1e-9))
+
+
+def _ringing(outcome: Outcome, scale: Matrix, steps: int) -> Matrix:
+    """Changes per step from which on alternating ones count, by unknown."""
+    allowed = _allowed(outcome)
     found = (max(SMALLEST, RINGING * allowed) if np.isfinite(allowed) else SMALLEST) * scale
     for run in outcome.masked:
         found = np.maximum(found, MARGIN * alternating(run.dx, steps))
@@ -127,10 +157,14 @@ def believed(outcome: Outcome, largest: float | None = None, scale: Matrix | Non
             raise UnknownNameError(
                 f"limits: the step has no unknown or input {name!r}", hint=suggestion(str(name), (*names.x, *names.u))
             )
+    u = _widened(met.u, margin * (met.u[1] - met.u[0]), names.u, given)
+    change = (1.0 + margin) * met.change + NOISE * (met.u[1] - met.u[0]) + ROUNDING * np.max(np.abs(met.u), axis=0)
+    named = np.array([name in given.get("ranges", {}) for name in names.u], dtype=bool)
     return Covered(
         _widened(met.x, margin * scale, names.x, given),
-        _widened(met.u, margin * (met.u[1] - met.u[0]), names.u, given),
+        u,
         _widened(met.p, margin * (met.p[1] - met.p[0]), names.p, {}),
+        np.where(named, u[1] - u[0], change),
     )
 
 

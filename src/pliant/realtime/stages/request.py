@@ -14,7 +14,7 @@ from pliant.realtime.code.events import check_events
 from pliant.realtime.code.lower import check_supported
 from pliant.realtime.evidence.accuracy import DEFAULT, Accuracy, check_accuracy
 from pliant.realtime.options import RealtimeOptions, check_number
-from pliant.realtime.scenario import Scenario, make_scenarios, with_types
+from pliant.realtime.scenario import Scenario, check_ends, make_scenarios, with_types
 from pliant.realtime.sparsing.accept import AcceptRule
 from pliant.realtime.sparsing.linearisations import LARGE
 from pliant.realtime.sparsing.past import check_delays
@@ -84,6 +84,7 @@ def check_wish(
             raise ArgumentError(
                 f"{one.name}: {one.start:g} .. {one.stop:g} has less than two steps of {tau:g}", hint="a later stop"
             )
+    check_ends(wanted, end, tau)
     return Wish(tau, wanted, AcceptRule(allowed, share, chosen.smallest_real), order, chosen, accuracy, judged)
 
 
