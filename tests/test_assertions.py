@@ -71,3 +71,65 @@ def test_assertions_under_conditions_of_initial_equations() -> None:
     for start, word in ((0, "low"), (6, "high")):
         with pytest.raises(pliant.InitialValueError, match=word):
             pliant.load(text.replace("{start}", str(start))).simulate(stop=1)
+
+
+LARGE = (
+    "model M\n  function large\n    input Real u;\n    output Real y;\n  algorithm\n"
+    '    assert(u > 5, "too small");\n    y := u;\n  end large;\n'
+)
+
+
+@pytest.mark.parametrize("section", ["equation", "algorithm"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "when x > {c} then d = large(x); end when;",
+        'when x > {c} then d = 1; assert(large(x) > 3, "never"); end when;',
+        "when x > {c} then d = 1; reinit(x, large(x) + 1); end when;",
+        "when sample({c}/10 + 0.001, 1) then d = large(x); end when;",
+    ],
+)
+def test_functions_demand_where_their_when_clause_acts(section: str, body: str) -> None:
+    body = body if section == "equation" else body.replace("d = ", "d := ")
+    text = f"{LARGE}  Real x(start = 0, fixed = true);\n  discrete Real d(start = 0, fixed = true);\n"
+    text += f"equation\n  der(x) = 10;\n{section}\n  {body}\nend M;"
+    assert pliant.load(text.replace("{c}", "6")).simulate(stop=1)["d"][-1] >= 1.0
+    with pytest.raises(pliant.ModelEvaluationError, match="too small") as caught:
+        pliant.load(text.replace("{c}", "4")).simulate(stop=1)
+    assert caught.value.time == pytest.approx(0.4, abs=2e-3)
+
+
+def test_functions_demand_where_their_clock_ticks() -> None:
+    text = f"{LARGE}  Real x(start = 6, fixed = true), d, e;\nequation\n  der(x) = -1;\n"
+    text += "  d = sample(x, Clock(1));\n  e = large(d);\nend M;"
+    assert pliant.load(text).simulate(stop=0.999)["e"][-1] == pytest.approx(6.0)
+    with pytest.raises(pliant.ModelEvaluationError, match="too small") as caught:
+        pliant.load(text).simulate(stop=4)
+    assert caught.value.time == pytest.approx(1.0)  # there d = 5
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "initial equation\n  p = large(x);",
+        'initial equation\n  p = x;\n  for i in 1:2 loop\n    assert(large(x) > 0, "never");\n  end for;',
+        "initial algorithm\n  p := 0;\n  for i in 1:2 loop\n    p := p + large(x)/2;\n  end for;",
+        'initial algorithm\n  p := 0;\n  p := p + x;\n  assert(x > 5, "too small");',
+        'initial algorithm\n  p := 0;\n  while p < x loop\n    p := p + 6; assert(x > 5, "too small");\n  end while;',
+    ],
+)
+def test_what_must_hold_at_the_start_holds_there_only(section: str) -> None:
+    text = f"{LARGE}  Real x(start = 6, fixed = true);\n  parameter Real p(fixed = false);\n{section}\n"
+    text += "equation\n  der(x) = -p;\nend M;"
+    assert pliant.load(text).simulate(stop=1)["x"][-1] == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(pliant.InitialValueError, match="too small"):
+        pliant.load(text.replace("start = 6", "start = 4")).simulate(stop=1)
+
+
+@pytest.mark.parametrize("section", ["equation\n  p = a[integer(x)];", "algorithm\n  p := 0; p := p + a[integer(x)];"])
+def test_indices_at_the_start(section: str) -> None:
+    text = "model M\n  parameter Real a[3] = {5, 6, 7};\n  Real x(start = 3.5, fixed = true);\n"
+    text += f"  parameter Real p(fixed = false);\ninitial {section}\nequation\n  der(x) = p;\nend M;"
+    assert pliant.load(text).simulate(stop=1)["x"][-1] == pytest.approx(10.5)
+    with pytest.raises(pliant.InitialValueError, match="is outside of 1 to 3: it is 4"):
+        pliant.load(text.replace("3.5", "4.5")).simulate(stop=1)

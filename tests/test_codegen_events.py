@@ -231,3 +231,46 @@ def test_the_derivative_of_a_branch_that_is_not_taken_does_no_harm() -> None:
     result = model_of(body).simulate(stop=0.5, method="bdf")
     assert result["x"][-1] == pytest.approx(-0.5)
     assert (result["y"][-1], result["z"][-1]) == (0.0, pytest.approx(1.5))
+
+
+# -------------------------------------------------------------------------------------- quotients that are whole
+
+
+@pytest.mark.parametrize(
+    "quotient",
+    ["n/49", "n/p", "z/49", "(2*z - n)/p", "part(n)", "(if n > 0 then 49 else 2)/p"],
+)
+def test_quotients_at_events_are_rounded_once(quotient: str) -> None:
+    """49*(1/49) is less than 1."""
+    body = f"""  function part
+    input Real n;
+    output Real k;
+  algorithm
+    k := n/49;
+  end part;
+  parameter Real p = 49;
+  Integer n(start = 0, fixed = true), k, m(start = 0, fixed = true);
+  Real z, y;
+  Boolean b;
+equation
+  when sample(0, 1) then
+    n = pre(n) + 49;
+    m = integer({quotient});
+  end when;
+  z = 1.0*n;
+  y = {quotient};
+  b = {quotient} >= 1;
+  k = integer({quotient});"""
+    result = run(body, 0.5)
+    assert [result[v][-1] for v in "nmkby"] == [49.0, 1.0, 1.0, 1.0, 1.0]
+
+
+def test_quotients_of_states_at_events_are_rounded_once() -> None:
+    body = """  Real x(start = 49, fixed = true);
+  discrete Real whole(start = 0, fixed = true);
+equation
+  der(x) = 0;
+  when sample(0, 1) then
+    whole = floor(x/49);
+  end when;"""
+    assert run(body, 0.5)["whole"][-1] == 1.0

@@ -29,7 +29,7 @@ LARGEST_POWER = 8  # integer exponents up to this become products
 
 class Printer:
     """Prints one expression; ``atom(node)`` gives the text of a node that is named, None if it is to be written out,
-    ``inverse(node)`` the text of 1 / node where that is known before, so that quotients become products."""
+    ``inverse(node)`` the text of 1 / b for a quotient a / b that is to be a product, with what is known before."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Printer:
         if op == Op.CONST:
             return (number(node[1]), ATOM) if node[1] >= 0 else (f"({number(node[1])})", ATOM)
         if op == Op.DIV:
-            inverse = self.inverse(node[2])
+            inverse = self.inverse(e)
             if inverse is not None:
                 return f"{self._inner(node[1], 12)} * {inverse}", 12
         if op in _INFIX:

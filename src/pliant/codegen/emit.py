@@ -143,6 +143,7 @@ class Emitter:
         self.shared = Shared(self.g, self.variables)
         self.shared.find_copies(self.program.statements)
         self.shared.inverts = True
+        self.shared.exact = frozenset(reachable(self.g, [one.expression for one in s.events.memories]))
 
         computed = [*self.program.computed, *(one.variable for one in s.events.memories)]
         self.y = [v for v in computed if not self.variables[v].name.startswith(HIDDEN)]

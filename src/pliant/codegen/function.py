@@ -206,7 +206,7 @@ class FunctionWriter:
             return None
 
         def inverse(i: int) -> str | None:
-            return self.c.inverse(i) if plan.shared.inverts and plan.is_fixed(i) else None
+            return self.c.inverse(nodes[i][2]) if plan.is_product(i) else None
 
         return Printer(self.c.g, self.layout, atom, inverse, self.c.foreign.number, self.c.routines.name)
 

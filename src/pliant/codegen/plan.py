@@ -6,7 +6,7 @@ own, because compilers need more than linear time for long functions; values tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from pliant.codegen.arrays import loop_matrix
@@ -14,6 +14,7 @@ from pliant.codegen.places import Array, Place
 from pliant.codegen.program import Assign, Columns, Newton, Solve, Statement
 from pliant.codegen.same_values import Copies
 from pliant.expr.build import operands, reachable
+from pliant.expr.walk import memoised
 from pliant.ir import PLAIN, Graph, Kind, Op, Variable
 
 LARGEST_LINE = 22  # operations in one line
@@ -24,6 +25,8 @@ Key = tuple[str, int]  # ("v", variable), ("n", node), or ("e", number of an ent
 RESIDUAL, SLOPES = Array("r"), Array("a")  # what one pass of an iteration gives
 _CALLED = frozenset({Op.POW, Op.ATAN2, Op.ROUTINE, *range(Op.SIN, Op.LOG10 + 1)})
 _FIXED_KINDS = (Kind.PARAMETER, Kind.CONSTANT)
+_EVENT_KINDS = (Kind.DISCRETE, Kind.BEFORE)
+_MOVING = frozenset({Op.TIME, Op.ARG, Op.HOMOTOPY, Op.DELAY, Op.PIPE})  # between events
 
 
 @dataclass(eq=False, slots=True)
@@ -80,17 +83,47 @@ class Shared:
     def __init__(self, g: Graph, variables: Sequence[Variable]) -> None:
         self.g, self.variables = g, variables
         self.fixed: list[bool] = []  # node -> constant during a simulation
+        self.held: list[bool] = []  # node -> changes at events only, if at all
+        self.exact: Set[int] = frozenset()  # quotients that stay quotients wherever they are written
+        self.still: set[int] = set()  # algebraic variables that change at events only
         self._uses: dict[int, tuple[int, ...]] = {}
         self.copies = Copies(self)
         self.inverts = False  # quotients by constants of the simulation are written as products
 
     def find_copies(self, statements: Iterable[Statement]) -> None:
         """From now on plans read one of several variables that hold the same value."""
+        statements = list(statements)
+        self._find_still(statements)
         self.copies = Copies(self, statements)
 
+    def _find_still(self, statements: list[Statement]) -> None:
+        """Statements come in the order of their evaluation: what one reads is known."""
+        known: dict[int, bool] = {}
+
+        def below(e: int) -> Sequence[int]:
+            return () if self.g.nodes[e][0] <= Op.ARG else operands(self.g, e)
+
+        def holds(e: int) -> bool:
+            op = self.g.nodes[e][0]
+            if op == Op.VAR:
+                return self._rests(self.g.nodes[e][1])
+            return op not in _MOVING and all(known[a] for a in below(e))
+
+        for one in statements:
+            if isinstance(one, Assign) and memoised(one.expression, known, below, holds):
+                self.still.add(one.target)
+
+    def _rests(self, v: int) -> bool:
+        """A variable that changes at events only."""
+        if v >= len(self.variables):
+            return False  # one that was dropped may still have a node
+        own = self.variables[v]
+        is_whole_input = own.kind == Kind.INPUT and own.type != "real"
+        return own.kind in _FIXED_KINDS or own.kind in _EVENT_KINDS or is_whole_input or v in self.still
+
     def extend(self) -> None:
-        """Bring ``fixed`` up to date with the nodes made since."""
-        fixed, variables = self.fixed, self.variables
+        """Bring ``fixed`` and ``held`` up to date with the nodes made since."""
+        fixed, held, variables = self.fixed, self.held, self.variables
         for node in self.g.nodes[len(fixed) :]:
             op = node[0]
             if op == Op.VAR:
@@ -102,6 +135,23 @@ class Shared:
                 fixed.append(False)
             else:
                 fixed.append(False not in [fixed[a] for a in node[1 + PLAIN.get(op, 0) :]])
+        for node in self.g.nodes[len(held) :]:
+            op = node[0]
+            if op == Op.VAR:
+                held.append(self._rests(node[1]))
+            elif op in _MOVING:
+                held.append(False)
+            else:
+                below = node[1 + PLAIN.get(op, 0) :] if op > Op.ARG else ()
+                held.append(all(held[a] for a in below))
+
+    def is_product(self, e: int) -> bool:
+        """A quotient by a constant of the simulation, which may be rounded once more: 49/49 as 49*(1/49) is not 1, so
+        what changes at events only stays a quotient, or relations and whole numbers would come out differently."""
+        node = self.g.nodes[e]
+        if not self.inverts or node[0] != Op.DIV or e in self.exact:
+            return False
+        return self.fixed[node[2]] and not self.held[node[1]]
 
     def uses(self, e: int) -> tuple[int, ...]:
         """Variables in an expression."""
@@ -213,7 +263,11 @@ class FunctionPlan:
     def is_inverted(self, i: int, a: int) -> bool:
         """Operand a of node i is a divisor whose inverse is known beforehand."""
         node = self.g.nodes[i]
-        return node[0] == Op.DIV and node[2] == a != node[1] and self.shared.inverts and self.is_fixed(a)
+        return self.is_product(i) and node[2] == a != node[1]
+
+    def is_product(self, i: int) -> bool:
+        """A quotient that is written as a product."""
+        return self.hoist and self.shared.is_product(i)
 
     def _stops(self, i: int) -> bool:
         """Not looked into: a leaf, a constant of the simulation, or named outside."""

@@ -81,7 +81,7 @@ class RangeText:
         inner = [self.ranges[a] for a in operands(self.g, e)]
         if op == Op.TABLE:
             return f"pl_range_table(&table_{node[1]}, {node[2]}, {inner[0]})"
-        if op == Op.DIV and self.e.shared.fixed[node[2]]:
+        if self.e.shared.is_product(e):
             inverse = self.e.c.inverse(node[2])  # the same arithmetic as in the model itself
             if inverse is not None:
                 return f"pl_range_scale({inner[0]}, {inverse})"
@@ -127,7 +127,7 @@ class RangeText:
         """C text of a node whose operands were checked."""
 
         def inverse(i: int) -> str | None:
-            return self.e.c.inverse(i) if self.e.shared.fixed[i] else None
+            return self.e.c.inverse(self.g.nodes[i][2]) if self.e.shared.is_product(i) else None
 
         return Printer(self.g, self.e.c.layout, self.numbers.get, inverse, self.e.c.foreign.number).text(e)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 EVENTS = object()  # where a when-clause of an algorithm section acts: its conditions say so
+START = object()  # at the start only: initial equations and initial algorithms
 
 
 class IndexBounds:
@@ -37,7 +38,6 @@ class IndexBounds:
         self.checks: list[Check] = []
         self.acting: list[tuple[Any, Check]] = []  # those of what acts at events: where it stands, and the check
         self.where: Any = None  # None: always; else what tells when it acts
-        self.is_off = False
         self.base = (0, 0)  # conditions around that are none of what is evaluated
         self.lives: list[int] = []  # whether the statement is reached
 
@@ -51,15 +51,6 @@ class IndexBounds:
             yield
         finally:
             self.where = before
-
-    @contextmanager
-    def off(self) -> Iterator[None]:
-        """What is evaluated here counts at the start only."""
-        before, self.is_off = self.is_off, True
-        try:
-            yield
-        finally:
-            self.is_off = before
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -111,8 +102,8 @@ class IndexBounds:
             self.between(e, (1, size), f"the number of a value of `{name}` is outside of 1 to {size}", span)
 
     def _is_aside(self) -> bool:
-        """What is evaluated now counts at the start only, or is the body of a function that says nothing."""
-        return self.is_off or (bool(self.calls.building) and self.calls.routines.demands is None)
+        """What is evaluated now is the body of a function that says nothing."""
+        return bool(self.calls.building) and self.calls.routines.demands is None
 
     def between(self, e: int, ends: tuple[float, float], text: str, span: Span | None) -> None:
         """A value has to be between two numbers where the expression is reached; the message shows it."""
@@ -136,10 +127,13 @@ class IndexBounds:
         if not self.calls.routines.asserted(check):
             self.keep(check)
 
+    @property
+    def acts(self) -> bool:
+        """What is evaluated now counts when something acts at an event."""
+        return self.where is not None
+
     def keep(self, check: Check) -> None:
-        """A check of the model, which counts where the expression stands."""
-        if self.is_off:
-            return
+        """A check of the model, of an index or of a function that is called: it counts where the expression stands."""
         if self.where is None:
             self.checks.append(check)
         else:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pliant.expr.build import const, logical_and, logical_not, value_of
 from pliant.frontend.flat.expressions import NONE
 from pliant.frontend.flat.model import FlatAssert, FlatInvoke, FlatItem, FlatReinit, FlatTerminate
+from pliant.frontend.scalar.bounds import START
 from pliant.frontend.scalar.frames import EventFrame, How
 from pliant.frontend.scalar.interpret import paused_events
 from pliant.frontend.scalar.open_texts import message_of
@@ -15,7 +17,6 @@ from pliant.ir import Action, Check, StateSelect
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.events import EventBuilder
-    from pliant.frontend.scalar.functions import Calls
 
 
 class EventActions:
@@ -35,24 +36,16 @@ class EventActions:
         active = self.events.active(under)
         assert self.run.bounds is not None
         impure = self.run.impure
-        with self.run.bounds.within(How(under, item.span)), impure.reached_where(lambda: active), impure.for_effect():
-            calls: Calls = self.run.call  # type: ignore[assignment]
-            with self.run.under_condition(active), calls.acting() as checks:
-                self.run.again(item.call)
-        self.demand(checks)
+        where = self.run.bounds.within(How(under, item.span))
+        with where, impure.reached_where(lambda: active), impure.for_effect(), self.run.under_condition(active):
+            self.run.again(item.call)
 
-    def demand(self, checks: list[Check]) -> None:
-        """What functions that are called at events demand, where they are reached."""
-        for one in checks:
-            if one.is_error:
-                fails = logical_not(self.g, one.condition)
-                self.found.append(Action("fail", fails, message=one.message, span=one.span, in_function=True))
-
-    def fails(self, check: Check) -> None:
-        """What must hold at events, where its condition says that it is reached."""
+    def fails(self, check: Check, *, at_start: bool = False) -> None:
+        """What must hold at events, where its condition says that it is reached, or once start values are found."""
         if check.is_error:
             active = logical_not(self.g, check.condition)
-            self.found.append(Action("fail", active, message=check.message, span=check.span, is_index=check.is_index))
+            active = logical_and(self.g, self.events.d.is_initial(), active) if at_start else active
+            self.found.append(Action("fail", active, message=check.message, span=check.span))
 
     def _perform(self) -> None:
         """Calls for what they do, in order."""
@@ -68,8 +61,9 @@ class EventActions:
     def action(self, item: FlatItem, under: tuple[EventFrame, ...]) -> None:
         """reinit, terminate or an assertion in a when-clause."""
         assert self.run.bounds is not None
+        active = self.events.active(under)
         with self.run.bounds.within(How(under, item.span)):
-            self.act(item, self.events.active(under))
+            self.act(item, active)
 
     def act(self, item: FlatItem, active: int) -> None:
         """The same where its condition is known."""
@@ -96,14 +90,20 @@ class EventActions:
         self.found.append(Action(word, active, message=message, span=item.span))
 
     def _indices(self) -> None:
-        """What must hold of indices where something acts at events."""
+        """What must hold of indices, and what functions demand, where something acts at events."""
         assert self.run.bounds is not None
         for where, check in self.run.bounds.acting:
+            if not check.is_error:
+                continue
             active = const(self.g, 1.0)
-            if isinstance(where, How):
+            if where is START:
+                active = self.events.d.is_initial()
+            elif isinstance(where, How):
                 active = self.events.active(where.under) if where.active == NONE else where.active
             elif isinstance(where, int):
                 active = self.events.d.tick(where, check.span)
-            outside = logical_not(self.g, self.run.bounds.finished(check).condition)
-            active = logical_and(self.g, active, outside)
-            self.found.append(Action("fail", active, message=check.message, span=check.span, is_index=True))
+            is_index = check.is_index
+            held = self.run.bounds.finished(check) if is_index else check
+            active = logical_and(self.g, active, logical_not(self.g, held.condition))
+            said = Action("fail", active, message=check.message, span=check.span)
+            self.found.append(replace(said, is_index=is_index, in_function=not is_index))

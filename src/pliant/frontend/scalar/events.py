@@ -467,12 +467,14 @@ class EventBuilder:
     def active(self, under: tuple[EventFrame, ...]) -> int:
         """True where everything around an item says so."""
         active = const(self.g, 1.0)
-        for frame in under:
-            if frame.condition != NONE:
-                active = logical_and(self.g, active, self._says(frame.condition, frame.span, frame.is_when))
-            for other, span in frame.before:
-                never = logical_not(self.g, self._says(other, span, frame.is_when))
-                active = logical_and(self.g, active, never)
+        assert self.run.bounds is not None
+        for k, frame in enumerate(under):
+            with self.run.bounds.within(How(under[:k], frame.span) if k else None):
+                if frame.condition != NONE:
+                    active = logical_and(self.g, active, self._says(frame.condition, frame.span, frame.is_when))
+                for other, span in frame.before:
+                    never = logical_not(self.g, self._says(other, span, frame.is_when))
+                    active = logical_and(self.g, active, never)
         return active
 
     def _at_point(self, under: tuple[EventFrame, ...]) -> int:

@@ -107,7 +107,6 @@ class Calls:
         self.demands: list[list[Demand]] = []  # of each entry, over its arguments
         self.collected: list[Demand] | None = None
         self.checks: list[Check] = []
-        self.at_event: list[Check] | None = None  # of a call that is made at events for what it does
         self.depth = 0
         self.building = 0
         self.active: set[int] = set()
@@ -128,6 +127,11 @@ class Calls:
                 return self._keep(function, -2, None, args)
         return self.inline(function, args)
 
+    @property
+    def acts(self) -> bool:
+        """Calls are made when something acts at an event."""
+        return self.run.bounds is not None and self.run.bounds.acts
+
     @contextmanager
     def alone(self) -> Iterator[list[Demand]]:
         """A body is run for itself: without events, and with nothing around it; what is given collects its demands."""
@@ -145,20 +149,13 @@ class Calls:
             self.building -= 1
             run.events, run.acting, run.guarded, run.conditions, self.collected = before
 
-    @contextmanager
-    def acting(self) -> Iterator[list[Check]]:
-        """A call at events for what it does: what must hold there."""
-        before, found = self.at_event, list[Check]()
-        self.at_event = found
-        try:
-            yield found
-        finally:
-            self.at_event = before
-
     def require(self, demand: Demand) -> None:
-        """A check of the model, or of the body that is run for itself."""
+        """A check of the model, where the call stands, or of the body that is run for itself."""
         if not self.building:
-            (self.checks if self.at_event is None else self.at_event).append(demand.check)
+            if self.acts:
+                self.run.bounds.keep(demand.check)  # type: ignore[union-attr]
+            else:
+                self.checks.append(demand.check)
         elif self.collected is not None:
             self.collected.append(demand)
 
@@ -262,7 +259,7 @@ class Calls:
         if reached is None:
             return False
         text = f"`{own.name}` calls itself more than {OPEN_DEPTH} levels deep"
-        self.checks.append(Check(logical_not(self.g, reached), text, True, own.span))
+        self.require(Demand(Check(logical_not(self.g, reached), text, True, own.span)))
         return True
 
     def _begin(self, function: int) -> None:
@@ -303,7 +300,7 @@ class Calls:
         condition, reached = run.scalar(item.condition), run.reached()
         if reached is None or value_of(g, condition):
             return
-        if self.at_event is None and any(g.nodes[i][0] == Op.REL for i in reachable(g, [reached])):
+        if not self.acts and any(g.nodes[i][0] == Op.REL for i in reachable(g, [reached])):
             return  # a branch that a relation holds open may be left a little late
         holds = logical_or(g, logical_not(g, logical_and(g, reached, live)), condition)
         known = value_of(g, holds)

@@ -34,7 +34,7 @@ from pliant.frontend.flat.model import (
     FlatTerminate,
 )
 from pliant.frontend.flat.types import BaseType, Type, Variability
-from pliant.frontend.scalar.bounds import IndexBounds
+from pliant.frontend.scalar.bounds import START, IndexBounds
 from pliant.frontend.scalar.builtins import Builtins
 from pliant.frontend.scalar.dependence import PARAM, Masks
 from pliant.frontend.scalar.discrete import Discretes
@@ -161,7 +161,7 @@ class _Builder:
                 system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
         always = const(system.graph, 1.0)
-        with self.bounds.off(), self.run.impure.reached_where(lambda: always):
+        with self.bounds.within(START), self.run.impure.reached_where(lambda: always):
             self._equations(self.flat.initial_equations, system.initial_equations)
         for section in self.flat.initial_algorithms:
             with self._at(section.span):

@@ -20,7 +20,6 @@ from pliant.frontend.flat.expressions import VariableRef
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
-    FlatAssign,
     FlatFor,
     FlatInvoke,
     FlatItem,
@@ -31,7 +30,7 @@ from pliant.frontend.flat.model import (
     walk,
 )
 from pliant.frontend.flat.types import BaseType
-from pliant.frontend.scalar.bounds import EVENTS
+from pliant.frontend.scalar.bounds import EVENTS, START
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
 from pliant.frontend.scalar.interpret import paused_events
 from pliant.frontend.scalar.loops import run_as_loop
@@ -114,24 +113,10 @@ class SectionRunner(BodyRunner):
         impure = self.run.impure
         initially = impure.reached_where(self.owner.d.is_initial, follows=True) if self.is_initial else nullcontext()
         try:
-            with initially, impure.only_where(self.live), self._at_event():
+            with initially, impure.only_where(self.live):
                 super().invoke(item)
         except NotSupportedError as error:
             self.owner.d.symbols.notes.append(f"{item.span}: a call is not made: {error.message}")
-
-    def _assign(self, item: FlatAssign) -> None:
-        """In a when-clause functions demand what they do at its events."""
-        with self._at_event():
-            super()._assign(item)
-
-    @contextmanager
-    def _at_event(self) -> Iterator[None]:
-        if not self.in_when:
-            yield
-            return
-        with self.owner.calls.acting() as checks:
-            yield
-        self.owner.events.actions.demand(checks)
 
     def symbol(self) -> int:
         """A new one."""
@@ -152,6 +137,8 @@ class SectionRunner(BodyRunner):
             return
         if self.in_when:
             self.owner.events.actions.fails(check)
+        elif self.is_initial:
+            self.owner.events.actions.fails(check, at_start=True)
         else:
             self.owner.checks.append(check)
 
@@ -214,7 +201,7 @@ class AlgorithmSections:
     def initial_equations(self, section: FlatAlgorithm) -> list[Equation]:
         """One for each scalar that an initial algorithm sets."""
         found: list[Equation] = []
-        with self.d.run.bounds.off():  # type: ignore[union-attr]
+        with self.d.run.bounds.within(START):  # type: ignore[union-attr]
             results = self._results(section, is_initial=True)
         for v, value in results:
             own = self.d.flat.variables[v]

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 PERIODIC = -1  # in place of a base
 METHODS = ("ExplicitEuler", "ImplicitEuler", "ImplicitTrapezoid")
-_ENDLESS = Fraction(10**9)  # the interval of a clock that ticks once
 
 
 @dataclass(frozen=True)
@@ -132,12 +131,12 @@ class Ticks:
     def _computed(self, base: ClockBase, timing: TickTiming) -> int:
         """Intervals that are computed: the first tick at the start, the next one when its time has come."""
         build, span = self.builder, base.span
-        once = self._periodic(TickTiming(PERIODIC, _ENDLESS, Fraction(0)), span)
+        initial = build.builtin("initial", span=span)
         following = self._hidden("next", REAL, NONE, span, build.literal(0.0, span))
         before = build.builtin("pre", build.ref(following, span), span=span)
         due = build.binary(">=", build.time(span), before, span)
         later = self._enter(FlatClock("event", condition=due, span=span), timing)
-        condition = build.binary("or", build.add(ClockTick(once), span), build.add(ClockTick(later), span), span)
+        condition = build.binary("or", initial, build.add(ClockTick(later), span), span)
         found = self._enter(FlatClock("when", condition=condition, span=span), timing)
         build.variables[following] = replace(build.variables[following], clock=found)
         step = base.interval
@@ -146,7 +145,8 @@ class Ticks:
         zero = build.literal(0.0, span)
         is_positive = build.binary(">", step, zero, span)
         wait = build.add(FlatChoice((is_positive, step, build.literal(1.0, span))), span)  # the others end the run
-        self._set(following, build.binary("+", before, wait, span), found, span)
+        tick = build.add(FlatChoice((initial, build.time(span), before)), span)
+        self._set(following, build.binary("+", tick, wait, span), found, span)
         self._demand_interval(found, step, span)
         return found
 
