@@ -121,7 +121,8 @@ class MonitorText:
                 hint="give the largest change in a step of each input, infinite where there is no limit",
             )
         size = np.max(np.abs(limits.u_range), axis=0) if limits.u_range is not None else np.zeros(self.n_u)
-        return 1.0 / np.maximum(most, self._digit(np.where(np.isfinite(size), size, 0.0)))
+        inverse: Vector = 1.0 / np.maximum(most, self._digit(np.where(np.isfinite(size), size, 0.0)))
+        return inverse
 
     def _digit(self, middle: Vector) -> Vector:
         """What a value of this size cannot resolve."""
