@@ -101,7 +101,7 @@ enum {
 enum {
     PL_TELL_START = 0, /* a run begins at (t, x, u): what does not hold there */
     PL_TELL_STEP,      /* what does not hold any more at the end of a step */
-    PL_TELL_REST       /* what is still to be told, and what events had to say; t, x and u are not read */
+    PL_TELL_REST       /* what is still to be told of this point, or what an event there had to say */
 };
 
 /* Types of variables. All values are pl_real; that of a String is the number of a text (pl_model.text). */

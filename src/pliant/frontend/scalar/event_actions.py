@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from pliant.expr.build import const, logical_and, logical_not, value_of
@@ -44,15 +45,15 @@ class EventActions:
     def demand(self, checks: list[Check]) -> None:
         """What functions that are called at events demand, where they are reached."""
         for one in checks:
-            if one.is_error:
-                fails = logical_not(self.g, one.condition)
-                self.found.append(Action("fail", fails, message=one.message, span=one.span, in_function=True))
+            word = "fail" if one.is_error else "warn"
+            fails = logical_not(self.g, one.condition)
+            self.found.append(Action(word, fails, message=one.message, span=one.span, in_function=True))
 
     def fails(self, check: Check) -> None:
         """What must hold at events, where its condition says that it is reached."""
-        if check.is_error:
-            active = logical_not(self.g, check.condition)
-            self.found.append(Action("fail", active, message=check.message, span=check.span, is_index=check.is_index))
+        word = "fail" if check.is_error else "warn"
+        active = logical_not(self.g, check.condition)
+        self.found.append(Action(word, active, message=check.message, span=check.span, is_index=check.is_index))
 
     def _perform(self) -> None:
         """Calls for what they do, in order."""
@@ -73,8 +74,6 @@ class EventActions:
 
     def act(self, item: FlatItem, active: int) -> None:
         """The same where its condition is known."""
-        if isinstance(item, FlatAssert) and not item.is_error:
-            return
         with self.run.impure.reached_where(lambda: active):
             self._acts(item, active)
 
@@ -89,10 +88,11 @@ class EventActions:
             return
         assert isinstance(item, (FlatAssert, FlatTerminate))
         if isinstance(item, FlatAssert):
-            active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(item.condition)))
+            with nullcontext() if item.is_error else paused_events(self.run):  # warnings do not change a run
+                active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(item.condition)))
         with paused_events(self.run):
             message = message_of(self.run, item.message)
-        word = "stop" if isinstance(item, FlatTerminate) else "fail"
+        word = "stop" if isinstance(item, FlatTerminate) else "fail" if item.is_error else "warn"
         self.found.append(Action(word, active, message=message, span=item.span))
 
     def _indices(self) -> None:

@@ -402,9 +402,9 @@ class _Builder:
         del self.symbols.refusals[n_refusals:]  # an assertion is only looked at, it makes no events
         if known or any(v in self.discretes.reasons for v in variables_of(g, holds)):
             return  # true, or about something that is not supported
-        if known is None:
+        if known is None or not item.is_error:
             self.system.checks.append(Check(holds, message, item.is_error, item.span))
-        elif item.is_error:
+        else:
             text = shown_now(run, message)
             raise ModelError(f"assertion fails: {text}", hint="change the parameters that it names")
 
