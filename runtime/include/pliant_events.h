@@ -84,6 +84,21 @@ static void clocks_begin(model *m, pl_real t) {
     }
 }
 
+/* A discrete variable is not a number: the assertion that says why, if there is one. */
+static void undefined_memory(model *m, pl_real t, const pl_real *x, const pl_real *u, int undefined) {
+    pl_real v[2 * PL_SIZE_ACTIONS];
+    const int known = !m->quiet && action_values(m, t, x, u, v) == PL_OK;
+    m->error = PL_MEMORY_ERROR + 2 * undefined + 1;
+    for (int k = 0; known && k < PL_N_ACTIONS; k++)
+        if (action_kind[k] == 2 && fabs(v[2 * k]) > 0.0) {
+            m->error = PL_ACTION_ERROR + k;
+#if PL_ACTION_MESSAGES
+            action_message(m, t, x, u, k);
+#endif
+            return;
+        }
+}
+
 /* One pass over all memories. What holds by states that the start sets anew has not risen. What is not a number may read
  * a memory that this pass sets, too: it counts where nothing moves any more. */
 static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, int *moved) {
@@ -102,7 +117,7 @@ static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_rea
         *moved = k + 1; /* which one, if this goes on and on */
     }
     if (undefined < 0 || *moved) return PL_OK;
-    m->error = PL_MEMORY_ERROR + 2 * undefined + 1;
+    undefined_memory(m, t, x, u, undefined);
     return PL_FATAL;
 }
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from pliant.expr.build import const, logical_and, logical_not, value_of
 from pliant.frontend.flat.expressions import NONE
 from pliant.frontend.flat.model import FlatAssert, FlatInvoke, FlatItem, FlatReinit, FlatTerminate
+from pliant.frontend.scalar.dependence import PARAM
 from pliant.frontend.scalar.frames import EventFrame, How
 from pliant.frontend.scalar.interpret import paused_events
 from pliant.frontend.scalar.open_texts import message_of
+from pliant.frontend.scalar.routines import Demand
 from pliant.frontend.scalar.values import scalars
 from pliant.ir import Action, Check, StateSelect
 
@@ -42,11 +45,37 @@ class EventActions:
                 self.run.again(item.call)
         self.demand(checks)
 
-    def demand(self, checks: list[Check]) -> None:
-        """What functions that are called at events demand, where they are reached."""
+    @contextmanager
+    def where(self, clause: Callable[[], int] | None) -> Iterator[None]:
+        """What functions that are called here demand counts at events, where an expression says so; None: always."""
+        if clause is None:
+            yield
+            return
+        calls: Calls = self.run.call  # type: ignore[assignment]
+        with calls.acting() as checks:
+            yield
+        if checks:
+            self.demand(checks, clause())
+
+    @contextmanager
+    def at_start(self) -> Iterator[None]:
+        """The same at the start alone; what parameters decide is a matter of these."""
+        calls: Calls = self.run.call  # type: ignore[assignment]
+        with calls.acting() as checks:
+            yield
+        moving = [one for one in checks if self.run.masks.of(one.condition) & ~PARAM]
+        for one in checks:
+            if one not in moving:
+                calls.require(Demand(one))
+        if moving:
+            self.demand(moving, self.events.d.is_initial())
+
+    def demand(self, checks: list[Check], active: int | None = None) -> None:
+        """What functions that are called at events demand, where they are reached; ``active``: and this holds."""
         for one in checks:
             word = "fail" if one.is_error else "warn"
             fails = logical_not(self.g, one.condition)
+            fails = fails if active is None else logical_and(self.g, active, fails)
             self.found.append(Action(word, fails, message=one.message, span=one.span, in_function=True))
 
     def fails(self, check: Check) -> None:

@@ -161,7 +161,8 @@ class _Builder:
                 system.equations += self.sections.equations(self.flat.algorithms[k])
         self._equations(self.flat.equations, system.equations)
         always = const(system.graph, 1.0)
-        with self.bounds.off(), self.run.impure.reached_where(lambda: always):
+        at_start = self.events.actions.at_start
+        with self.bounds.off(), self.run.impure.reached_where(lambda: always), at_start():
             self._equations(self.flat.initial_equations, system.initial_equations)
         for section in self.flat.initial_algorithms:
             with self._at(section.span):
@@ -170,7 +171,7 @@ class _Builder:
         self._when_actions()
         with self._at(None):
             taker = StartTaker(self.discretes, self.events.finish())
-            with self.run.impure.reached_where(lambda: always):
+            with self.run.impure.reached_where(lambda: always), at_start():
                 system.initial_equations, system.events = taker.run(system.initial_equations)
         self.discretes.finish()
         self._assertions()

@@ -120,14 +120,15 @@ class SectionRunner(BodyRunner):
             self.owner.d.symbols.notes.append(f"{item.span}: a call is not made: {error.message}")
 
     def _assign(self, item: FlatAssign) -> None:
-        """In a when-clause functions demand what they do at its events."""
+        """In a when-clause functions demand what they do at its events, in an initial section at the start."""
         with self._at_event():
             super()._assign(item)
 
     @contextmanager
     def _at_event(self) -> Iterator[None]:
         if not self.in_when:
-            yield
+            with self.owner.events.actions.at_start() if self.is_initial else nullcontext():
+                yield
             return
         with self.owner.calls.acting() as checks:
             yield
