@@ -74,6 +74,42 @@ def test_failed_runs_have_it(clocked: pliant.Model) -> None:
         assert said(caught.value.result) == SAID[:2]
 
 
+def test_calls_that_nobody_makes_are_noted() -> None:
+    """A function that prints, called by an equation that always holds: when would be left to the solver."""
+    text = f"""
+model M
+{SAY}
+  function loud
+    input Real u;
+    output Real y;
+  algorithm
+    say("u = " + String(u));
+    y := u;
+  end loud;
+  Real x = CALL;
+  discrete Real d(start = 0, fixed = true);
+equation
+  when time > 0.5 then
+    d = loud(2);
+  end when;
+end M;
+"""
+    model = pliant.load(text.replace("CALL", "loud(time)"))
+    assert [one[1:] for one in model.simulate(stop=1).log] == [("ok", "external", "u = 2")]
+    assert [note for note in model.structure.notes if "`M.say`" in note and "not made" in note]
+    events = pliant.load(text.replace("CALL", "if loud(time) > 0.5 then 1 else 0"))
+    assert [note for note in events.structure.notes if "`M.say`" in note and "not made" in note]
+    assert not [note for note in pliant.load(text.replace("CALL", "time")).structure.notes if "not made" in note]
+    for wrong in (
+        "equation say(String(time));",
+        "algorithm say(String(time));",
+        'equation if x > 0.5 then say(""); end if;',
+    ):
+        with pytest.raises(pliant.ModelError, match=r"`M\.say` is impure and cannot be called here") as caught:
+            pliant.load(text.replace("CALL", "time").replace("end M;", f"{wrong}\nend M;"))
+        assert caught.value.rule == "12.3"
+
+
 def test_memory_is_bounded() -> None:
     log = MessageLog(0.0)
     with log.listening():

@@ -423,7 +423,7 @@ class _Builder:
             if refusal is not None and refusal not in seen:
                 seen.append(refusal)
         system.refusals = [*self.symbols.refusals, *seen]
-        system.notes = self.symbols.notes
+        system.notes = [*self.symbols.notes, *self.run.impure.notes()]
         for position, error in self.symbols.failures.items():
             first = self.symbols.base.get(position)
             if first is None:
