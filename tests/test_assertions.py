@@ -133,3 +133,50 @@ def test_indices_at_the_start(section: str) -> None:
     assert pliant.load(text).simulate(stop=1)["x"][-1] == pytest.approx(10.5)
     with pytest.raises(pliant.InitialValueError, match="is outside of 1 to 3: it is 4"):
         pliant.load(text.replace("3.5", "4.5")).simulate(stop=1)
+
+
+ROOT = """
+model M
+  function root
+    input Real u;
+    output Real r;
+  algorithm
+    assert(u > 0, "negative " + String(u));
+    r := sqrt(u);
+  end root;
+  Real x(start = {start});
+  Real v(start = {speed}, fixed = true);
+  discrete Real y;
+{body}
+  der(v) = -1;
+end M;
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("equation\n  when v < 0.5 then y = root(v); end when;\n  x = y;", 0.5**0.5),
+        ("equation\n  when v < 0.5 then\n    (y) = root(v);\n  end when;\n  x = y;", 0.5**0.5),
+        ("algorithm\n  when v < 0.5 then y := root(v); end when;\nequation\n  x = y;", 0.5**0.5),
+        ("  Real w = sample(v, Clock(0.7));\nequation\n  y = 0;\n  x = hold(root(w + 0.41));", 0.1),
+        ("initial equation\n  x = root(v);\nequation\n  y = 0;\n  der(x) = 0;", 1.0),
+        ("initial equation\n  y = root(v);\nequation\n  when v < -9 then y = 9; end when;\n  x = y;", 1.0),
+        ("initial algorithm\n  x := root(v);\nequation\n  y = 0;\n  der(x) = 0;", 1.0),
+    ],
+)
+def test_those_of_functions_count_where_their_calls_do(body: str, found: float) -> None:
+    """The argument is negative from 1 on: at events, ticks and the start it is not."""
+    given = ROOT.format(body=body, start=0, speed=1)
+    assert pliant.load(given).simulate(stop=1.95).final["x"] == pytest.approx(found, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "clause", ["when v < -0.25 then y = root(v); end when;", "when sample(0.6, 0.6) then y = root(v); end when;"]
+)
+def test_what_is_no_number_at_an_event_has_its_reason(clause: str) -> None:
+    text = ROOT.format(body=f"equation\n  {clause}\n  x = y;", start=0, speed=1)
+    with pytest.raises(pliant.ModelEvaluationError, match=r"assertion failed: `M\.root`: negative -0\.2") as caught:
+        pliant.load(text).simulate(stop=2)
+    assert caught.value.span is not None
+    assert caught.value.span.line == 7

@@ -230,8 +230,9 @@ def test_a_branch_that_is_not_taken_may_fail(root: Path) -> None:
 
 def test_messages_are_logged(root: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="pliant"):
-        loaded(root, "TooFar").simulate(stop=0.01)
+        result = loaded(root, "TooFar").simulate(stop=0.01)
     assert "made first" in caplog.messages
+    assert [one[1:] for one in result.log if one[3] == "made first"] == [("ok", "external", "made first")]
 
 
 def test_what_cannot_carry_foreign_code_names_it(root: Path, tmp_path: Path) -> None:

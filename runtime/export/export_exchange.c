@@ -82,6 +82,7 @@ int pl_exported_event(pl_exported_instance *c, pl_event_info *info) {
         c->now.mode = PL_BROKEN;
         return pl_exported_failed(c, PL_ERROR, status, "an event");
     }
+    pl_exported_tell(c, PL_TELL_REST);
     info->x_changed |= c->now.x_moved;
     c->now.x_moved = 0;
     if (info->terminate) {
@@ -97,6 +98,7 @@ int pl_exported_completed(pl_exported_instance *c, int *event, int *terminate) {
     int request = PL_STEP_FINE, moved = 0;
     *event = *terminate = 0;
     c->sim->count.n_steps++;
+    pl_exported_tell(c, PL_TELL_STEP);
     if (!m->step_done) return PL_FINE;
     int fine = pl_exported_slopes(c); /* what loops inside begin with next is what they end with here */
     if (fine != PL_FINE) return fine;

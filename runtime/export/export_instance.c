@@ -85,6 +85,20 @@ static void *take(char **at, size_t bytes) {
     return here;
 }
 
+/* pl_setup.tell */
+static void hear(void *host, pl_real t, const char *text) {
+    pl_exported_say(host, PL_WARNING, "t = %.10g: %s", t, text);
+}
+
+void pl_exported_tell(pl_exported_instance *c, int what) {
+    const pl_model *m = c->table->model;
+    if (!m || !m->warning) return;
+    if (what == PL_TELL_STEP && pl_exported_algebraic(c) != PL_FINE) return;
+    for (const char *text; (text = m->warning(c->sim->problem.self, c->now.t, c->x, c->u, what)) != NULL;
+         what = PL_TELL_REST)
+        hear(c, c->now.t, text);
+}
+
 static size_t reals(int n) {
     return (size_t)(n > 0 ? n : 1) * sizeof(pl_real);
 }
@@ -142,6 +156,8 @@ static void make_setup(pl_exported_instance *c) {
     setup->linear = c->linear;
     setup->request.x_given = c->x_held;
     setup->degree = c->steps ? PL_INPUT_DEGREE : -1;
+    setup->host = c;
+    setup->tell = hear;
     setup->rows = 1;
     setup->events = 2;
     setup->last_events = 1;

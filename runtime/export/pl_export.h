@@ -158,6 +158,9 @@ struct pl_exported_instance {
 };
 
 /* export_instance.c */
+/* Warnings of the model at a point that was accepted (PL_TELL_STEP), or of an event there (PL_TELL_REST). */
+void pl_exported_tell(pl_exported_instance *c, int what);
+
 pl_exported_instance *pl_exported_new(const char *name, const char *token, int steps, pl_export_log *log,
                                       const void *callbacks, void *environment, void *logger);
 void pl_exported_free(pl_exported_instance *c);

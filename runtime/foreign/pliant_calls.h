@@ -31,7 +31,7 @@ static int foreign_run(model *m, int k, int is_object, const pl_real *in, pl_rea
     char said[500];
     for (int i = 0; i < e->n_objects; i++)
         if (!object_of(m, (int)in[e->objects[i]], &object[i])) return 0;
-    pl_foreign_data data = {in, e->text, object, out, text_out, NULL};
+    pl_foreign_data data = {in, e->text, object, out, text_out, NULL, m->foreign_time};
 #if PL_FOREIGN_MADE
     char room[PL_TEXT_ROOM];
     const char *made[PL_FOREIGN_MADE];
@@ -115,6 +115,7 @@ static const pl_real *foreign_results(model *m, pl_real t, int k, const pl_real 
     }
     const char *text_out[PL_FOREIGN_TEXTS];
     for (int i = 0; i < e->n_out; i++) out[i] = 0.0; /* what has no result gives this */
+    m->foreign_time = t;
     int fine = e->base >= 0 ? foreign_difference(m, t, e, known + 2, out)
                             : foreign_run(m, k, 0, known + 2, out, text_out);
     for (int i = 0; i < e->n_out && !fine; i++) out[i] = NAN;

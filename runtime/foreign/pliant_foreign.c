@@ -3,6 +3,7 @@
 
 #include "ModelicaUtilities.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,14 +29,15 @@ typedef struct frame {
     jmp_buf back;
     char *said;
     size_t room;
+    double time;
     struct frame *outer; /* a function that calls others */
 } frame;
 
 static PER_THREAD frame *current;
 static PER_THREAD block *blocks;
-static void (*listener)(int kind, const char *text);
+static void (*listener)(int kind, double time, const char *text);
 
-void pl_foreign_listen(void (*heard)(int kind, const char *text)) {
+void pl_foreign_listen(void (*heard)(int kind, double time, const char *text)) {
     listener = heard;
 }
 
@@ -72,6 +74,7 @@ int pl_foreign_call(pl_foreign_function function, pl_foreign_data *data, char *s
     if (!current) pl_foreign_release();
     here.said = said;
     here.room = room;
+    here.time = data->time;
     here.outer = current;
     if (room > 0) said[0] = 0;
     if (setjmp(here.back)) {
@@ -88,7 +91,7 @@ int pl_foreign_call(pl_foreign_function function, pl_foreign_data *data, char *s
 
 static void tell(int kind, const char *string) {
     if (listener)
-        listener(kind, string);
+        listener(kind, current ? current->time : NAN, string);
     else
         fprintf(stderr, "%s%s\n", kind ? "warning: " : "", string);
 }
@@ -242,6 +245,7 @@ static void end(object *one) {
     pl_foreign_data data = {0};
     void *object_of[1] = {one->made};
     data.object = object_of;
+    data.time = NAN;
     if (one->destructor && !pl_foreign_call(one->destructor, &data, said, sizeof said)) tell(1, said);
     free(one);
 }

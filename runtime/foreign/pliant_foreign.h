@@ -18,6 +18,7 @@ typedef struct pl_foreign_data {
     double *out;             /* numbers that the function gives */
     const char **text_out;   /* strings that it gives; valid until pl_foreign_release or the next call */
     void *made;              /* constructors: the object */
+    double time;             /* of the call, for what it says; not a number: there is none */
 } pl_foreign_data;
 
 typedef void (*pl_foreign_function)(pl_foreign_data *data);
@@ -55,7 +56,8 @@ typedef struct pl_foreign_entry {
     const int *objects; /* which arguments are objects */
 } pl_foreign_entry;
 
-/* Who hears messages (kind 0) and warnings (kind 1); NULL: they go to the standard error output. */
-void pl_foreign_listen(void (*heard)(int kind, const char *text));
+/* Who hears messages (kind 0) and warnings (kind 1) in the thread that gives them, with the time of the call (not a number:
+ * there is none); NULL: they go to the standard error output. */
+void pl_foreign_listen(void (*heard)(int kind, double time, const char *text));
 
 #endif

@@ -107,6 +107,43 @@ int pl_child_refuse(pl_child *c, const char *words, const char *more) {
            pl_child_put(c, text, (int64_t)strlen(text));
 }
 
+/* ------------------------------------------------------------------------------------- what a model says */
+
+static pl_child *listening; /* external functions do not know whose they are */
+
+static void send_told(pl_child *c, const pl_child_told *head, const char *text) {
+    const int64_t bytes = (int64_t)strlen(text);
+    if (!pl_child_put_head(c, PL_CHILD_TOLD, (int64_t)sizeof *head + bytes) ||
+        !pl_child_put(c, head, sizeof *head) || !pl_child_put(c, text, bytes))
+        exit(5); /* the parent is gone */
+}
+
+/* pl_setup.tell */
+static void hear_warning(void *host, pl_real t, const char *text) {
+    (void)host;
+    const pl_child_told head = {t, 1, 0};
+    if (listening) send_told(listening, &head, text);
+}
+
+#ifndef _WIN32
+/* pl_foreign_listen. What threads of a library say has no time, and would come between. */
+static void hear_external(int kind, double t, const char *text) {
+    const pl_child_told head = {t, kind != 0, 1};
+    if (listening && t - t == 0.0)
+        send_told(listening, &head, text);
+    else
+        fprintf(stderr, "%s\n", text);
+}
+
+static void listen_to(void *library) {
+    typedef void listen(void (*heard)(int kind, double t, const char *text));
+    void *found = dlsym(library, "pl_foreign_listen");
+    listen *call;
+    memcpy(&call, &found, sizeof call);
+    if (found) call(hear_external);
+}
+#endif
+
 /* ---------------------------------------------------------------------------------------------- the request */
 
 static int take_given(pl_child *c, int64_t what, int64_t bytes) {
@@ -172,6 +209,7 @@ static void link_setup(pl_child *c) {
     s->y_index = c->given[PL_CHILD_Y_INDEX];
     s->host = &c->memory;
     s->grow = pl_host_grow;
+    s->tell = hear_warning;
     s->plan = NULL;
     s->start_work = NULL;
     s->request.x_given = c->given[PL_CHILD_X_GIVEN];
@@ -279,6 +317,7 @@ static int trusted(pl_child *c) {
 static int start(pl_child *c, pl_status *status) {
     pl_simulation *s = c->sim;
     const pl_start_report *report = &s->report;
+    listening = c; /* what the parameters made it say the parent has heard from its own instance */
     *status = pl_simulation_initialise(s);
     while (*status == PL_PATTERN && trusted(c)) {
         pl_simulation_trust(s);
@@ -360,6 +399,7 @@ static int simulate(pl_child *c) {
     if (c->given[PL_CHILD_MAX]) c->model.x_max = c->given[PL_CHILD_MAX];
     if (c->given[PL_CHILD_PATTERN_START]) take_pattern(c);
     int fine = simulate_with(c, &block);
+    listening = NULL;
     if (c->sim) pl_simulation_close(c->sim);
     pl_host_release(&c->memory);
     free((void *)c->plan.work);
@@ -402,6 +442,7 @@ static const pl_model *load_model(const char *path) {
     return found ? (const pl_model *)(void *)GetProcAddress(found, PL_MODEL_SYMBOL) : NULL;
 #else
     void *found = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (found) listen_to(found);
     return found ? dlsym(found, PL_MODEL_SYMBOL) : NULL;
 #endif
 }

@@ -100,7 +100,8 @@ enum {
     PL_CHILD_STARTED,
     PL_CHILD_MESSAGES,
     PL_CHILD_ANSWERED,
-    PL_CHILD_WORDS /* of the model, about a failure */
+    PL_CHILD_WORDS, /* of the model, about a failure */
+    PL_CHILD_TOLD   /* what it says that is no error: pl_child_told, then the text */
 };
 
 /* Head of a part; rows, log entries and events follow. */
@@ -113,6 +114,13 @@ typedef struct pl_child_part {
     pl_stepper head;
     pl_failure failure;
 } pl_child_part;
+
+/* Head of a message. */
+typedef struct pl_child_told {
+    pl_real t;
+    int64_t warns;    /* 0: it is just told */
+    int64_t external; /* 1: by an external function */
+} pl_child_told;
 
 int pl_child_main(void);
 

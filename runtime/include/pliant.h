@@ -121,6 +121,9 @@ typedef struct pl_problem {
     /* asked when the model refused a trial up to t: 1 if the step shall end (PL_PAUSED) because an event lies before t */
     int (*refused)(struct pl_problem *p, pl_real t);
     void *watcher; /* whose */
+    /* hears warnings of the model; NULL: nobody asks for them */
+    void (*tell)(void *host, pl_real t, const char *text);
+    void *host;
 } pl_problem;
 
 /* Checked calls of the model: inputs set, counted, non-finite values found and named in p->failure. */

@@ -84,6 +84,21 @@ static void clocks_begin(model *m, pl_real t) {
     }
 }
 
+/* A discrete variable is not a number: the assertion that says why, if there is one. */
+static void undefined_memory(model *m, pl_real t, const pl_real *x, const pl_real *u, int undefined) {
+    pl_real v[2 * PL_SIZE_ACTIONS];
+    const int known = !m->quiet && action_values(m, t, x, u, v) == PL_OK;
+    m->error = PL_MEMORY_ERROR + 2 * undefined + 1;
+    for (int k = 0; known && k < PL_N_ACTIONS; k++)
+        if (action_kind[k] == 2 && fabs(v[2 * k]) > 0.0) {
+            m->error = PL_ACTION_ERROR + k;
+#if PL_ACTION_MESSAGES
+            action_message(m, t, x, u, k);
+#endif
+            return;
+        }
+}
+
 /* One pass over all memories. What holds by states that the start sets anew has not risen. What is not a number may read
  * a memory that this pass sets, too: it counts where nothing moves any more. */
 static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_real *u, int *moved) {
@@ -102,7 +117,7 @@ static pl_status memory_pass(model *m, pl_real t, const pl_real *x, const pl_rea
         *moved = k + 1; /* which one, if this goes on and on */
     }
     if (undefined < 0 || *moved) return PL_OK;
-    m->error = PL_MEMORY_ERROR + 2 * undefined + 1;
+    undefined_memory(m, t, x, u, undefined);
     return PL_FATAL;
 }
 
@@ -187,6 +202,27 @@ static int contradicts(const pl_real *v, int k) {
     return 0;
 }
 
+#if PL_HAS_ACTION_WARNINGS
+#define PL_TOLD_LEAST 300 /* bytes that a text is begun in */
+
+/* An assertion of a when-clause that warns is written down, for pl_model.warning. */
+static void action_warns(model *m, pl_real t, const pl_real *x, const pl_real *u, int k) {
+    const size_t used = (size_t)m->told_used;
+    pl_text s = {m->told + used, sizeof m->told - used, 0};
+    const char *text = message[PL_ACTION_ERROR + k];
+    (void)t, (void)x, (void)u;
+    if (s.room == 0) return;
+    if (s.room < PL_TOLD_LEAST) text = "more warnings of this event are left out";
+#if PL_ACTION_MESSAGES
+    else if (action_text(m, t, x, u, k, &s))
+        text = "";
+#endif
+    pl_text_put(&s, text);
+    m->told_used += (int)(s.used < s.room ? s.used + 1 : s.room);
+    if (s.room < PL_TOLD_LEAST) m->told_used = (int)sizeof m->told;
+}
+#endif
+
 static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event_info *info, int *moved) {
     pl_real v[2 * PL_SIZE_ACTIONS];
     if (m->quiet) return PL_OK;
@@ -202,6 +238,12 @@ static pl_status act(model *m, pl_real t, pl_real *x, const pl_real *u, pl_event
 #if PL_HAS_CALLS
         if (action_kind[k] == 3) { /* it was made when its value was asked for */
             if (m->foreign_failed && v[2 * k + 1] != v[2 * k + 1]) return PL_FATAL;
+            continue;
+        }
+#endif
+#if PL_HAS_ACTION_WARNINGS
+        if (action_kind[k] == 4) {
+            action_warns(m, t, x, u, k);
             continue;
         }
 #endif
@@ -301,6 +343,9 @@ static pl_status begin(model *m, pl_real t, pl_real *x, const pl_real *u, pl_eve
     m->initial = 1.0;
     m->terminal = 0.0;
     m->ended = 0;
+#if PL_HAS_ACTION_WARNINGS
+    m->told_used = m->told_next = 0;
+#endif
     forget_turns(m);
     if (!info->again) relations_begin(m, t, x, u);
     pl_status status = memory_begin(m, t, x, u);

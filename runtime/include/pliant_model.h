@@ -45,7 +45,7 @@ typedef enum pl_status {
 const char *pl_status_text(pl_status status);
 
 /* Version of the binary interface of pl_model: a host refuses models built against another. */
-#define PL_ABI 5
+#define PL_ABI 6
 
 /* ------------------------------------------------------------------------------------ sparse pattern */
 
@@ -95,6 +95,13 @@ enum {
     PL_MODEL_REFUSES = 16, /* returns PL_RETRY at ordinary points, too (foreign code) */
     PL_MODEL_SINGLE = 32,  /* one instance only, which cannot be copied (foreign code) */
     PL_MODEL_ENDS = 64     /* `event` is called once more where a run ends */
+};
+
+/* What `warning` is asked for. */
+enum {
+    PL_TELL_START = 0, /* a run begins at (t, x, u): what does not hold there */
+    PL_TELL_STEP,      /* what does not hold any more at the end of a step */
+    PL_TELL_REST       /* what is still to be told of this point, or what an event there had to say */
 };
 
 /* Types of variables. All values are pl_real; that of a String is the number of a text (pl_model.text). */
@@ -266,6 +273,9 @@ typedef struct pl_model {
     void (*close)(void *self);
     /* what went wrong last, naming the variable or equation; NULL or "" if nothing is known */
     const char *(*error)(void *self);
+    /* What the model says that is no error, one text for each call, NULL: nothing more; what: PL_TELL_...  It changes nothing
+     * that other functions read. */
+    const char *(*warning)(void *self, pl_real t, const pl_real *x, const pl_real *u, int what);
 } pl_model;
 
 /* The symbol that a C file given to pliant.native defines:  const pl_model pliant_model = { ... };  */

@@ -110,6 +110,8 @@ struct pl_setup {
     /* A block of `bytes` whose first `used` ones are those of `old`, which is not used any more (it may be part of the
      * first block). NULL: there is none. */
     void *(*grow)(void *host, int what, void *old, size_t used, size_t bytes);
+    /* hears warnings of the model; NULL: nobody asks for them */
+    void (*tell)(void *host, pl_real t, const char *text);
 };
 
 /* One event. */

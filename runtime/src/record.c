@@ -61,3 +61,11 @@ void pl_note_step(pl_problem *p, int n, const pl_real *v, const pl_real *weight,
     if (!p->record || (n > LOOK_AT_ALL && p->count->n_steps % 8)) return;
     pl_note_limit(p, n, pl_largest(n, v, weight), x);
 }
+
+void pl_tell(pl_problem *p, pl_real t, const pl_real *x, int what) {
+    const pl_model *m = p->model;
+    if (!p->tell || !m->warning) return;
+    if (what != PL_TELL_REST && p->inputs && pl_set_inputs(p, t) != PL_OK) what = PL_TELL_REST;
+    for (const char *text; (text = m->warning(p->self, t, x, p->u, what)); what = PL_TELL_REST)
+        p->tell(p->host, t, text);
+}

@@ -16,4 +16,7 @@ void pl_note_step(pl_problem *p, int n, const pl_real *v, const pl_real *weight,
 /* The same, where the state that dominates is known. */
 void pl_note_limit(pl_problem *p, int n, int at, const pl_real *x);
 
+/* What the model has to say at (t, x), or (PL_TELL_REST) of an event there, for whoever listens. */
+void pl_tell(pl_problem *p, pl_real t, const pl_real *x, int what);
+
 #endif

@@ -216,6 +216,7 @@ static pl_status call_event(pl_run *r, pl_problem *p, pl_real t, pl_real *x, con
         info->follow = follow;
     }
     if (status == PL_OK) status = p->model->event(p->self, t, x, p->u, fired, info);
+    pl_tell(p, t, x, PL_TELL_REST);
     info->f_changed |= (info->again ? one.moved : one.called) || info->nominal_changed;
     if (info->nominal_changed) pl_follow_nominal(p);
     if (status != PL_OK) status = pl_failed(p, status, PL_IN_EVENT, -1, t);
@@ -481,6 +482,7 @@ static pl_status close_step(pl_run *r, pl_problem *p, void *state, pl_output *ou
         status = pl_run_row(p, out, t, pl_run_x(r, RUN_TRY));
         if (status != PL_OK) return status;
     }
+    pl_tell(p, t, pl_run_method(r)->x(state), PL_TELL_STEP);
     status = step_done(r, p, state, out);
     if (status != PL_OK) return status;
     if (t >= fmin(time_event(r), r->t_turn))

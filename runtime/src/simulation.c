@@ -226,6 +226,8 @@ pl_simulation *pl_simulation_init(void *memory, const pl_setup *setup, pl_status
     s->problem.rtol = setup->rtol;
     s->problem.count = &s->count;
     s->problem.record = &s->record;
+    s->problem.tell = setup->tell;
+    s->problem.host = setup->host;
     s->problem.next_jump = 1 << 30;
     s->problem.failure.index = -1;
     s->problem.inputs = setup->inputs;

@@ -86,6 +86,7 @@ pl_status pl_simulation_begin(pl_simulation *s, pl_real next_time) {
     s->begun = 1;
     s->status =
         (int)pl_run_init(s->run, &s->problem, &setup->run, setup->start, setup->stop, s->x, next_time);
+    if (s->status == PL_OK) pl_tell(&s->problem, setup->start, s->x, PL_TELL_START);
     return (pl_status)s->status;
 }
 

@@ -256,8 +256,8 @@ class Check:
 
     @property
     def words(self) -> str:
-        """What a run says that ends here."""
-        return self.message if self.is_index else joined("assertion failed: ", self.message)
+        """What a run says that ends here, or the warning."""
+        return self.message if self.is_index or not self.is_error else joined("assertion failed: ", self.message)
 
     def expressions(self) -> tuple[int, ...]:
         """The condition, and the numbers in the message."""
@@ -441,8 +441,8 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """What an event does besides setting memories, where ``active`` holds: reset, stop, fail, or the call ``value`` of
-    a function for what it does.
+    """What an event does besides setting memories, where ``active`` holds: reset, stop, fail, warn, or the call
+    ``value`` of a function for what it does.
     """
 
     kind: str
@@ -456,8 +456,8 @@ class Action:
 
     @property
     def words(self) -> str:
-        """What a run says that ends here."""
-        word = {"stop": "terminated: ", "call": "a call of "}.get(self.kind, "assertion failed: ")
+        """What a run says that ends here, or the warning."""
+        word = {"stop": "terminated: ", "call": "a call of ", "warn": ""}.get(self.kind, "assertion failed: ")
         return self.message if self.is_index else joined(word, self.message)
 
 

@@ -25,6 +25,7 @@ EXIT_USAGE = 2  # the parser's own code, too
 EXIT_DOES_NOT_HOLD = 3  # the evidence of a plan; everything is written nevertheless
 EXIT_INTERRUPTED = 130
 _MAX_ROWS = 20  # variables in the table of end values
+_MAX_MESSAGES = 100  # lines of what a model says
 
 
 def has_screen() -> bool:
@@ -71,6 +72,8 @@ class Report:
         message = getattr(error, "message", "") or "interrupted"
         hint = getattr(error, "hint", "")
         console = Console(stderr=True)
+        if result is not None:
+            self._told(result, console)
         console.print(f"[bold red]{type(error).__name__}[/]: {escape(message)}", highlight=False, soft_wrap=True)
         if hint:
             console.print(f"  [bold]try:[/] {escape(hint)}", highlight=False, soft_wrap=True)
@@ -121,6 +124,16 @@ class Report:
         elif not has_screen():
             Console(stderr=True).print("no window to draw into: give --plot-file", highlight=False)
 
+    def _told(self, result: pliant.Result, console: Console) -> None:
+        """What the model said during the run."""
+        if self.as_json:  # it is there
+            return
+        for t, status, _, text in result.log[:_MAX_MESSAGES]:
+            word = "" if status in ("ok", "printed") else f"[bold]{escape(status)}:[/] "
+            console.print(f"t = {t:.10g}  {word}{escape(text)}", highlight=False, emoji=False, soft_wrap=True)
+        if len(result.log) > _MAX_MESSAGES:
+            console.print(f"and {len(result.log) - _MAX_MESSAGES} more messages: --json has them", highlight=False)
+
     def _why(self, result: pliant.Result, console: Console) -> None:
         """What held the run up, if that was asked for."""
         if not (self.explain or self.explain_plot) or not result.explainable:
@@ -150,6 +163,7 @@ class Report:
                 }
                 for event in result.events
             ],
+            "log": [dict(zip(("time", "status", "category", "text"), one, strict=True)) for one in result.log],
             "files": self.files,
             "manifest": result.manifest,
         }
@@ -172,6 +186,7 @@ class Report:
             self._why(result, Console(stderr=True))
             self.print_json(self._facts(result))
             return
+        self._told(result, Console(stderr=True))
         console = Console()
         if len(result):
             console.print(_values_table(result))

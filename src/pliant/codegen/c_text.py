@@ -200,17 +200,20 @@ ASSERTIONS = """static pl_status check_assertions(void *self, pl_real t, const p
 }
 """
 
-MESSAGE = """static void @name_message(model *m, pl_real t, const pl_real *x, const pl_real *u, int k) {
+MESSAGE = """static int @name_text(model *m, pl_real t, const pl_real *x, const pl_real *u, int k, pl_text *s) {
     pl_real v[@all], own[@most];
-    pl_text s = {m->reported, sizeof m->reported, 0};
     int i = 0;
-    m->reported_error = 0;
     while (i < @n && @name_text_number[i] != k) i++;
-    if (i == @n || @name_numbers(m, t, x, u, v) != PL_OK) return;
+    if (i == @n || @name_numbers(m, t, x, u, v) != PL_OK) return 0;
     const int *place = @name_text_place + @name_text_first[i];
     for (int j = 0; j < @name_text_first[i + 1] - @name_text_first[i]; j++) own[j] = v[place[j]];
+    message_form(m, @name_text_form[i], s, own);
+    return 1;
+}
+
+static PL_UNUSED void @name_message(model *m, pl_real t, const pl_real *x, const pl_real *u, int k) {
+    pl_text s = {m->reported, sizeof m->reported, 0};
     m->reported[0] = 0;
-    message_form(m, @name_text_form[i], &s, own);
-    m->reported_error = @begin + k;
+    m->reported_error = @name_text(m, t, x, u, k, &s) ? @begin + k : 0;
 }
 """

@@ -64,6 +64,7 @@ from pliant.codegen.places import Argument, Field, ValueKind, number
 from pliant.codegen.plan import FunctionPlan, Target, inner_nodes, nodes_of
 from pliant.codegen.program import Newton
 from pliant.codegen.taylor import ORDER
+from pliant.codegen.warnings import warning_fields, warnings_text
 from pliant.expr.build import const, reachable, value_of
 from pliant.expr.evaluate import number_in
 from pliant.expr.text import text as modelica
@@ -102,7 +103,7 @@ class File:
             f'#include "{"pliant_modes.h" if self.s.relations or self.s.events else "pliant_generated.h"}"\n',
             *(f"PL_SYSTEM({k})" for k in sorted(self.c.systems) if k > 2),
             *(['#include "pliant_rescue.h"'] if self.has_newton else []),
-            *(['#include "pliant_texts.h"'] if self.e.messages.groups or self.c.foreign.makes_texts else []),
+            *(['#include "pliant_texts.h"'] if self._makes_texts() else []),
             *(['#include "pliant_foreign.h"'] if self.c.foreign.calls else []),
             self._instance(),
             self.c.foreign.head() + self.e.delays.head() + self.e.pipes.head(),
@@ -116,6 +117,10 @@ class File:
         parts.append(self.e.messages.text(self._first_messages()))
         return "\n".join(parts)
 
+    def _makes_texts(self) -> bool:
+        """Are there texts with values, or texts that are kept?"""
+        return bool(self.e.messages.groups) or self.c.foreign.makes_texts or self.warns
+
     def _first_messages(self) -> dict[str, int]:
         """Numbers of the first messages of groups that may have values."""
         checks = 1 + 2 * len(self.program.loops) + len(self.s.pivots)
@@ -123,6 +128,7 @@ class File:
         return {
             "check": checks,
             "parameter": checks + len(self.e.checks),
+            "warning": self.first_warning,
             "action": actions,
         }
 
@@ -139,6 +145,7 @@ class File:
             *self.e.delays.fields(),
             *self.e.pipes.fields(),
             *self.e.messages.fields(),
+            *warning_fields(self.e),
             Field(WORK, self.c.n_work, "values that cross from function to function"),
             Field(Y, len(self.y) + len(self.initial.conditions), "values of all variables"),
             Field(of_instance("zero"), max(len(p.x), len(p.u), len(p.p), 1), "zeros"),
@@ -211,7 +218,8 @@ class File:
             span = c_place(self.s.equations[equation].span)
             divisor = modelica(self.g, e, lambda w: self.variables[w].name, 60, self.s.relations)
             texts.append(f"the equation for {self.variables[v].name} ({span}) is divided by {divisor}, which is zero")
-        for check in [*self.e.checks, *self.e.parameter_checks]:
+        self.first_warning = len(texts) + len(self.e.checks) + len(self.e.parameter_checks)
+        for check in [*self.e.checks, *self.e.parameter_checks, *self.e.warnings]:
             place = f" ({c_place(check.span)})" if check.span else ""
             texts.append(f"{check.words}{place}")
         self.first_watch = len(texts)
@@ -347,6 +355,8 @@ class File:
         out.append(self.e.delays.text(self.first_delay) + self.e.pipes.text(self.first_pipe))
         if self._watches_steps():
             out.append(self._step_done())
+        if self.warns:
+            out.append(warnings_text(self.e, self.first_warning))
         out += [self.e.start.text(), tangent_text(self.e)]
         return "\n".join(out)
 
@@ -357,6 +367,11 @@ class File:
 
     def _watches_steps(self) -> bool:
         return bool(self.n_tears or self.s.sets or self.s.watches or self.e.checks or self.e.delays.n or self.e.pipes.n)
+
+    @property
+    def warns(self) -> bool:
+        """Has it something to say that is no error?"""
+        return bool(warning_fields(self.e))
 
     def _tears(self) -> str:
         """Data and numbers of pliant_tears.h, then the header."""
@@ -461,6 +476,7 @@ class File:
         fields += self._event_fields()
         if self._watches_steps():
             fields.append(".step_done = model_step_done")
+        fields += [".warning = model_warning"] if self.warns else []
         fields += self._past_fields()
         if len(p.x) > p.n_states:
             diagonal = [(i, i, 0) for i in range(p.n_states)]

@@ -414,12 +414,17 @@ class Emitter:
         """Assertions of the model that depend on more than parameters."""
         self.shared.extend()
         wanted = [one for one in self.s.checks if one.is_error]
+        self.warnings = [one for one in self.s.checks if not one.is_error]
         self.parameter_checks = [one for one in wanted if self.is_known_early(one.condition)]
         self.checks = [one for one in wanted if not self.is_known_early(one.condition)]
         if self.checks:
             holds = given("holds", ValueKind.INTEGER)
             targets = [(holds.at(k), one.condition) for k, one in enumerate(self.checks)]
             self.function("assertions", self.plan([targets]), [Argument("holds", ValueKind.INTEGER)])
+        if self.warnings:
+            holds = given("holds", ValueKind.INTEGER)
+            targets = [(holds.at(k), one.condition) for k, one in enumerate(self.warnings)]
+            self.function("warnings_hold", self.plan([targets]), [Argument("holds", ValueKind.INTEGER)])
         self.messages = Messages(self)
         self.messages.prepare()
 

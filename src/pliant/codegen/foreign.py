@@ -63,6 +63,7 @@ class ForeignTable:
             Field(of_instance("object", ValueKind.INTEGER), max(len(self.slots), 1), "numbers of external objects"),
             Field(of_instance("foreign_said", ValueKind.TEXT), SAID, "what the last one that failed said"),
             Field(of_instance("foreign_failed", ValueKind.INTEGER), None, "1: it failed in this evaluation"),
+            Field(of_instance("foreign_time"), None, "time of the last call"),
         ]
 
     def said(self) -> str:

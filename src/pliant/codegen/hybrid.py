@@ -170,14 +170,13 @@ def events_text(emitter: Emitter, first_message: int) -> str:
         for name in ("first", "numerator", "denominator"):
             numbers = ", ".join(number(float(getattr(one, name))) for one in events.clocks)
             lines.append(f"static const pl_real clock_{name}[] = {{{numbers or '1.0'}}};")
-        kinds = ", ".join(str(("reset", "stop", "fail", "call").index(one.kind)) for one in events.actions)
+        kinds = ", ".join(str(("reset", "stop", "fail", "call", "warn").index(one.kind)) for one in events.actions)
         places = [reset_place(emitter.program, one)[0] if one.kind == "reset" else -1 for one in events.actions]
-        lines.append(
-            f"static const int8_t action_kind[] = {{{kinds or '0'}}}; /* 0: reset, 1: stop, 2: fail, 3: call */"
-        )
+        lines.append(f"static const int8_t action_kind[] = {{{kinds or '0'}}}; /* reset, stop, fail, call, warn */")
         lines.append(f"static const int action_place[] = {{{', '.join(map(str, places)) or '0'}}};")
         words |= {"N_KEPT": len(events.kept), "N_CLOCKS": len(events.clocks), "N_ACTIONS": len(events.actions)}
         words["HAS_CALLS"] = int(any(one.kind == "call" for one in events.actions))
+        words["HAS_ACTION_WARNINGS"] = int(any(one.kind == "warn" for one in events.actions))
         words["ACTION_MESSAGES"] = int("action" in emitter.messages.groups)
         words |= {"MEMORY_ERROR": first_message, "INITIAL_IN_F": int(events.initial in variables)}
         words["TERMINAL_IN_F"] = int(events.terminal in variables)

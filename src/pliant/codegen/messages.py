@@ -59,8 +59,9 @@ class Messages:
         self._group("check", [_message(one.words, one.span) for one in e.checks])
         early = [self._early(_message(one.words, one.span)) for one in e.parameter_checks]
         self._group("parameter", early, early=True)
-        ends = [_message(one.words, one.span) if one.kind in ("stop", "fail") else "" for one in e.s.events.actions]
-        self._group("action", ends)
+        self._group("warning", [_message(one.words, one.span) for one in e.warnings])
+        told = ("stop", "fail", "warn")
+        self._group("action", [_message(one.words, one.span) if one.kind in told else "" for one in e.s.events.actions])
 
     def _early(self, text: str) -> str:
         """The text with "…" for what is not known yet when parameters are set."""

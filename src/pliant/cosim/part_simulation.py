@@ -93,7 +93,8 @@ class PartSimulation(Simulation):
         self.done = False
         while not self.done:
             begin = time.perf_counter()
-            self.went(call())
+            with self.told.listening():
+                self.went(call())
             took = time.perf_counter() - begin
             self.seconds += took
             if self.done:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pliant.errors import FmuError, ModelEvaluationError, PliantError
-from pliant.fmi.hosts.host import Message
 from pliant.fmi.hosts.instance import FmuInstance
+from pliant.foreign.messages import Message
 from pliant.solve.binding import runtime
 from pliant.solve.binding import start as binding_start
 from pliant.solve.run.remote import MAX, MIN, NOMINAL, PATTERN_ROW, PATTERN_START, RemoteSimulation

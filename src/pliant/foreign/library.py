@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import logging
+import math
 import re
 import subprocess
 import threading
@@ -19,6 +19,7 @@ from pliant.compiling.folders import runtime_folder
 from pliant.errors import CompileError, ModelError
 from pliant.foreign.calls import CSignature
 from pliant.foreign.lapack import address_of
+from pliant.foreign.messages import tell
 from pliant.foreign.sources import content_of, needed_code, neighbours_with
 from pliant.foreign.wrapper import LAPACK, TABLE, is_lapack, unit_text
 
@@ -33,7 +34,7 @@ LARGE = 400_000  # bytes of a C file that is compiled quickly
 TRY_SECONDS = 60.0
 _UNDECLARED = re.compile(r"implicit declaration of function [`'‘\"](\w+)")
 _UNDEFINED = re.compile(r"undefined reference to [`'‘\"](\w+)")
-_HEARD = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p)
+_HEARD = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_double, ctypes.c_char_p)
 _building = threading.Lock()
 _known: dict[tuple[CSignature, ...], ForeignLibrary] = {}
 
@@ -90,9 +91,8 @@ def utilities() -> tuple[Path, ctypes.CDLL]:
     return path, library
 
 
-def _heard(kind: int, text: bytes) -> None:
-    log = logging.getLogger("pliant")
-    (log.warning if kind else log.info)("%s", text.decode(errors="replace").rstrip("\n"))
+def _heard(kind: int, time: float, text: bytes) -> None:
+    tell(time, "warning" if kind else "ok", "external", text.decode(errors="replace").rstrip("\n"))
 
 
 _listener = _HEARD(_heard)
@@ -222,6 +222,7 @@ class ForeignDataStruct(ctypes.Structure):
         ("out", ctypes.c_void_p),
         ("text_out", ctypes.c_void_p),
         ("made", ctypes.c_void_p),
+        ("time", ctypes.c_double),
     )
 
 
@@ -235,7 +236,7 @@ def call_wrapper(
     things = (ctypes.c_void_p * (len(objects) + 1))(*objects)
     results = (ctypes.c_char_p * (n_texts + 1))()
     said = ctypes.create_string_buffer(2000)
-    data.in_, data.out = numbers.ctypes.data, out.ctypes.data
+    data.in_, data.out, data.time = numbers.ctypes.data, out.ctypes.data, math.nan
     data.text, data.object = ctypes.addressof(given), ctypes.addressof(things)
     data.text_out = ctypes.addressof(results)
     fine = base.pl_foreign_call(ctypes.c_void_p(address), ctypes.byref(data), said, ctypes.c_size_t(len(said)))

@@ -46,8 +46,8 @@ class ClockInfo:
 
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
-    """What an event does besides: ``kind`` is "reset" (of ``variable``), "stop" or "fail" (with ``message``), or "call"
-    (of the function that ``message`` names).
+    """What an event does besides: ``kind`` is "reset" (of ``variable``), "stop", "fail" or "warn" (with
+    ``message``), or "call" (of the function that ``message`` names).
     """
 
     kind: str
@@ -66,6 +66,7 @@ class ActionInfo:
             "reset": f"resets {self.variable}",
             "stop": f'ends the run: "{self.message}"',
             "call": f"calls {self.message}",
+            "warn": f'warns unless the assertion holds: "{self.message}"',
             "fail": f'fails unless the assertion holds: "{self.message}"',
         }
         return f"{what[self.kind]}  {self.when}{_told(self.span)}"

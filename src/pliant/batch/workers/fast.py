@@ -92,8 +92,9 @@ class _Block:
             raise _NotThisWay
         if isinstance(order.keep, tuple) and any(recorded(model, name) is None for name in order.keep):
             raise _NotThisWay  # inputs and parameters are no columns of rows
-        if model.may_have_events and not isinstance(order.keep, tuple) and self.curves:
-            raise _NotThisWay  # a Result has events
+        whole = self.curves and not isinstance(order.keep, tuple)
+        if whole and (model.may_have_events or model.known.may_speak):
+            raise _NotThisWay  # a Result has events, and a log
         if model.has_checked_parameters({one.name for one in self.cases.places if one.kind == "parameter"}):
             raise _NotThisWay
         if model.scales_follow_parameters and any(one.kind == "parameter" for one in self.cases.places):

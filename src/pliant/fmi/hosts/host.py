@@ -17,6 +17,7 @@ from pliant.errors import FmuCrashError, FmuError, FmuTimeoutError
 from pliant.fmi.hosts import binding
 from pliant.fmi.hosts.folders import MARK, HostFolder, end_marked
 from pliant.fmi.hosts.process import HostProcess
+from pliant.foreign.messages import MOST_MESSAGES, Message
 from pliant.solve.binding import runtime
 from pliant.solve.run.child import program
 from pliant.solve.run.remote import ANSWERED, HEAD, MESSAGES, PART, REFUSED, WORDS
@@ -29,10 +30,6 @@ LOOK = 0.5
 #: seconds that a host which does not talk any more may take to end
 AFTERMATH = 0.5
 STATUS = {0: "ok", 1: "warning", 2: "discard", 3: "error", 4: "fatal", 5: "pending", -1: "printed"}
-#: messages kept of one run
-MOST_MESSAGES = 20_000
-
-Message = tuple[float, str, str, str]
 
 
 @dataclass(frozen=True)

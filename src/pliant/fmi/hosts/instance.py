@@ -12,8 +12,9 @@ import numpy as np
 from pliant.arguments import Vector
 from pliant.errors import FmuError, PliantError
 from pliant.fmi.hosts import binding
-from pliant.fmi.hosts.host import FmuHost, Message
+from pliant.fmi.hosts.host import FmuHost
 from pliant.fmi.hosts.pool import HostPool
+from pliant.foreign.messages import Message
 from pliant.solve.models.numeric import Instance
 from pliant.solve.run.remote import PARAMETERS, REFUSED, START_VALUES, STARTS, TEXTS, X_GIVEN, X, packed
 

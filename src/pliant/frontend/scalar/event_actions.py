@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ class EventActions:
 
     def finish(self) -> None:
         """What shows when everything has been read."""
-        self._indices()
+        self.take()
         self._perform()
 
     def invoked(self, item: FlatInvoke, under: tuple[EventFrame, ...]) -> None:
@@ -42,10 +43,10 @@ class EventActions:
 
     def fails(self, check: Check, *, at_start: bool = False) -> None:
         """What must hold at events, where its condition says that it is reached, or once start values are found."""
-        if check.is_error:
-            active = logical_not(self.g, check.condition)
-            active = logical_and(self.g, self.events.d.is_initial(), active) if at_start else active
-            self.found.append(Action("fail", active, message=check.message, span=check.span))
+        word = "fail" if check.is_error else "warn"
+        active = logical_not(self.g, check.condition)
+        active = logical_and(self.g, self.events.d.is_initial(), active) if at_start else active
+        self.found.append(Action(word, active, message=check.message, span=check.span, is_index=check.is_index))
 
     def _perform(self) -> None:
         """Calls for what they do, in order."""
@@ -67,8 +68,6 @@ class EventActions:
 
     def act(self, item: FlatItem, active: int) -> None:
         """The same where its condition is known."""
-        if isinstance(item, FlatAssert) and not item.is_error:
-            return
         with self.run.impure.reached_where(lambda: active):
             self._acts(item, active)
 
@@ -83,18 +82,18 @@ class EventActions:
             return
         assert isinstance(item, (FlatAssert, FlatTerminate))
         if isinstance(item, FlatAssert):
-            active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(item.condition)))
+            with nullcontext() if item.is_error else paused_events(self.run):  # warnings do not change a run
+                active = logical_and(self.g, active, logical_not(self.g, self.run.scalar(item.condition)))
         with paused_events(self.run):
             message = message_of(self.run, item.message)
-        word = "stop" if isinstance(item, FlatTerminate) else "fail"
+        word = "stop" if isinstance(item, FlatTerminate) else "fail" if item.is_error else "warn"
         self.found.append(Action(word, active, message=message, span=item.span))
 
-    def _indices(self) -> None:
-        """What must hold of indices, and what functions demand, where something acts at events."""
+    def take(self) -> None:
+        """What must hold of indices, and what functions demand, where something acts at events: what was added since."""
         assert self.run.bounds is not None
-        for where, check in self.run.bounds.acting:
-            if not check.is_error:
-                continue
+        added, self.run.bounds.acting = self.run.bounds.acting, []
+        for where, check in added:
             active = const(self.g, 1.0)
             if where is START:
                 active = self.events.d.is_initial()
@@ -105,5 +104,6 @@ class EventActions:
             is_index = check.is_index
             held = self.run.bounds.finished(check) if is_index else check
             active = logical_and(self.g, active, logical_not(self.g, held.condition))
-            said = Action("fail", active, message=check.message, span=check.span)
+            word = "fail" if check.is_error else "warn"
+            said = Action(word, active, message=check.message, span=check.span)
             self.found.append(replace(said, is_index=is_index, in_function=not is_index))

@@ -204,7 +204,9 @@ class EventBuilder:
         clock = next((one for one in clocks if one != NONE), NONE)
         where = how if how.under else None if clock == NONE or how.order is not None else clock
         follows = how.order is not None
-        with self.run.bounds.within(where), self.run.impure.reached_where(self._clause(item, how), follows=follows):
+        clause = self._clause(item, how)
+        reached = self.run.impure.reached_where(clause, follows=follows)
+        with self.run.bounds.within(where), reached:
             self._sets(item, how, found, standing)
 
     def _clause(self, item: FlatEquation | FlatAssign, how: How) -> Callable[[], int] | None:

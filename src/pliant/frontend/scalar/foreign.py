@@ -72,6 +72,8 @@ class ForeignCalls:
         if is_now and is_known:
             numbers, strings = results(call, [float(value_of(self.g, e) or 0.0) for e in given])
             return self._outputs(function, external, iter([const(self.g, x) for x in numbers]), iter(strings))
+        if not own.is_pure and not self.is_before():
+            self.run.impure.misses(own.name, own.span)
         nodes = [self.g.intern((Op.FOREIGN, call, k, *lead, *given)) for k in range(call.n_outputs)]
         if lead:
             self.run.impure.made(nodes[0])

@@ -16,6 +16,7 @@ from pliant.ir import Op
 
 if TYPE_CHECKING:
     from pliant.frontend.scalar.interpret import Interpreter
+    from pliant.ir import Span
 
 
 class ImpureCalls:
@@ -28,6 +29,7 @@ class ImpureCalls:
         self.in_pure = 0  # > 0: in `pure(...)`
         self.acting = False  # in a call for what it does
         self.performed: list[int] = []  # impure calls in such calls, in order
+        self.missed: dict[str, Span | None] = {}  # functions that are called where nobody says when
 
     @property
     def each(self) -> bool:
@@ -51,6 +53,19 @@ class ImpureCalls:
             self.last = call
             if self.acting:
                 self.performed.append(call)
+
+    def notes(self) -> list[str]:
+        """About calls that are not made."""
+        return [
+            f"{span}: `{name}` is called for what it does by a function that equations call at any time: there it is "
+            "not made, only at events and at the start"
+            for name, span in self.missed.items()
+        ]
+
+    def misses(self, name: str, span: Span | None) -> None:
+        """A call for what it does; it is not made where nobody says when."""
+        if self.acting and self.clause is None and not self.in_pure:
+            self.missed.setdefault(name, span)
 
     @contextmanager
     def reached_where(self, clause: Callable[[], int] | None, *, follows: bool = False) -> Iterator[None]:

@@ -170,8 +170,9 @@ class _Builder:
         self._when_actions()
         with self._at(None):
             taker = StartTaker(self.discretes, self.events.finish())
-            with self.run.impure.reached_where(lambda: always):
+            with self.bounds.within(START), self.run.impure.reached_where(lambda: always):
                 system.initial_equations, system.events = taker.run(system.initial_equations)
+            self.events.actions.take()
         self.discretes.finish()
         self._assertions()
         system.events = self.events.completed(system.events)
@@ -402,9 +403,9 @@ class _Builder:
         del self.symbols.refusals[n_refusals:]  # an assertion is only looked at, it makes no events
         if known or any(v in self.discretes.reasons for v in variables_of(g, holds)):
             return  # true, or about something that is not supported
-        if known is None:
+        if known is None or not item.is_error:
             self.system.checks.append(Check(holds, message, item.is_error, item.span))
-        elif item.is_error:
+        else:
             text = shown_now(run, message)
             raise ModelError(f"assertion fails: {text}", hint="change the parameters that it names")
 
@@ -422,7 +423,7 @@ class _Builder:
             if refusal is not None and refusal not in seen:
                 seen.append(refusal)
         system.refusals = [*self.symbols.refusals, *seen]
-        system.notes = self.symbols.notes
+        system.notes = [*self.symbols.notes, *self.run.impure.notes()]
         for position, error in self.symbols.failures.items():
             first = self.symbols.base.get(position)
             if first is None:

@@ -164,9 +164,9 @@ class SectionRunner(BodyRunner):
             return
         with paused_events(self.run):
             message = message_of(self.run, item.message)
-        if known is None or in_loop:
+        if known is None or in_loop or not item.is_error:
             self.demand(Check(condition, message, item.is_error, item.span))
-        elif item.is_error:
+        else:
             text = shown_now(self.run, message)
             raise ModelError(f"assertion fails: {text}", hint="change the parameters that it names")
 

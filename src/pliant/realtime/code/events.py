@@ -55,7 +55,7 @@ def check_events(s: SortedSystem, tau: float, start: float = 0.0) -> None:
                 + (f"  {action.span}" if action.span else ""),
                 hint="leave the call out of the model that becomes a step",
             )
-        if action.kind != "reset" and not action.is_index and not action.in_function:
+        if action.kind not in ("reset", "warn") and not action.is_index and not action.in_function:
             word = "terminate" if action.kind == "stop" else "assert"
             raise NotSupportedError(
                 f"{s.system.name} cannot become a real-time step: {word}({action.message!r}) in a when-clause"

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from pliant.compiling.folders import runtime_folder
 
-PL_ABI = 5
+PL_ABI = 6
 
 # status codes, as in pl_status
 OK, PAUSED, FINISHED, TERMINATED, EVENT = 0, 1, 2, 3, 4
@@ -136,7 +136,7 @@ class ModelStruct(Structure):
         ("jac_u", PatternStruct),
         *each(c_void_p, "open set_parameters nominal initial initialise rhs jac_value jac_u_value jvp tangent taylor"),
         *each(c_void_p, "roots root_range kink_range outputs event step_done passed settle memory set_memory"),
-        *each(c_void_p, "delayed set_history text save_size save restore close error"),
+        *each(c_void_p, "delayed set_history text save_size save restore close error warning"),
     )
 
 
@@ -241,6 +241,8 @@ class ProblemStruct(Structure):
         ("record", c_void_p),
         ("refused", c_void_p),
         ("watcher", c_void_p),
+        ("tell", c_void_p),
+        ("host", c_void_p),
     )
 
 

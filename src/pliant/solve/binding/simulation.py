@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ctypes import (
+    CFUNCTYPE,
     POINTER,
     Structure,
     c_char_p,
@@ -22,6 +23,7 @@ from pliant.solve.binding.start import StartReportStruct, StartRequestStruct
 # what may have to grow, as in PL_GROW_...
 GROW_FACTORS, GROW_ROWS, GROW_LOG, GROW_EVENTS, GROW_INCIDENTS = range(5)
 N_GROW = 5
+TELL = CFUNCTYPE(None, c_void_p, c_double, c_char_p)  # pl_setup.tell
 # what may be saved besides all that stepping changes, as in PL_SAVE_...
 SAVE_ROWS, SAVE_LOG, SAVE_EVENTS, SAVE_INCIDENTS = 1, 2, 4, 8
 
@@ -71,6 +73,7 @@ class SetupStruct(Structure):
         ("last_events", c_int),
         ("host", c_void_p),
         ("grow", c_void_p),
+        ("tell", c_void_p),
     )
 
 

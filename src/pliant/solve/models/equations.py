@@ -81,6 +81,8 @@ def known_from(generated: Generated, names: Names, numbers: Mapping[int, float],
     """All that follows from equations; ``numbers``: values of the parameters as they are declared."""
     program = generated.program
     s = program.sorted
+    errors = [one for one in s.checks if one.is_error]
+    calls = any(node[0] == Op.FOREIGN for node in s.system.graph.nodes)
     return Known(
         names,
         Late(lambda: _variables(program, numbers)),
@@ -94,14 +96,15 @@ def known_from(generated: Generated, names: Names, numbers: Mapping[int, float],
         loops=tuple(block.kind for block in program.loops),
         has_memory=bool(s.events),
         has_past=has_past,
-        has_checks=bool(s.checks) or any(one.is_index for one in s.events.actions),
+        has_checks=bool(errors) or any(one.is_index for one in s.events.actions),
+        may_speak=calls or len(errors) < len(s.checks),
         assertions=Late(lambda: _assertions(s)),
     )
 
 
 def _assertions(s: SortedSystem) -> dict[str, Span]:
     """Messages as the generated code has them (cfile.py, hybrid.py), and the places that they name in short."""
-    found = [(one.words, one.span) for one in s.checks]
+    found = [(one.words, one.span) for one in s.checks if one.is_error]
     found += [(one.words, one.span) for one in s.events.actions if one.kind == "fail"]
     placed = {str(joined(words, f" ({c_place(span)})")): span for words, span in found if span is not None}
     calls = (node[1] for node in s.system.graph.nodes if node[0] == Op.FOREIGN)

@@ -86,6 +86,7 @@ class Known:
     has_memory: bool = False  # events set discrete variables or states
     has_past: bool = False  # f at a point may depend on the events and steps before
     has_checks: bool = False  # it asserts something
+    may_speak: bool = False  # it has messages that are no errors
     #: message of an assertion that fails, as the model gives it -> where the assertion stands; of an external function
     #: that reports an error the beginning -> where it is called
     assertions: Mapping[str, Span] = field(default_factory=dict)

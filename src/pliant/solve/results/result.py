@@ -218,7 +218,7 @@ class Result(Stamped):
         self._steps_source = steps
         self.complete = complete
         self.flags: NDArray[np.int64] | None = None  # of a real-time step: bits of `pliant.Flag`, one a step
-        #: messages of foreign code: (time, status, category, text)
+        #: what the model said: (time, status, category, text)
         self.log: tuple[tuple[float, str, str, str], ...] = ()
         self.start: Start | None = None  # how start values were found; not kept in files
         self.record: Callable[[Result], RunRecord] | None = None  # what `explain` reads; not kept in files
@@ -496,6 +496,7 @@ class Result(Stamped):
             "parameters": plain(self._parameters),
             "stats": self.stats.as_dict(),
             "events": plain(self.events),
+            "log": plain(self.log),
             "start": plain(self.start),
             "flags": plain(self.flags),
             "manifest": plain(self.manifest),

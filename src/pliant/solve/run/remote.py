@@ -61,9 +61,10 @@ from pliant.solve.run.simulation import LOG_WIDTH, Simulation
 ) = range(30)
 GO, ANSWER = 100, 101
 #: what comes back
-PART, INPUTS, DOUBT, END, REFUSED, STARTED, MESSAGES, ANSWERED, WORDS = range(200, 209)
+PART, INPUTS, DOUBT, END, REFUSED, STARTED, MESSAGES, ANSWERED, WORDS, TOLD = range(200, 210)
 HEAD = struct.Struct("=qq")
 WORD = struct.Struct("=q")
+TOLD_HEAD = struct.Struct("=dqq")  # pl_child_told
 
 
 class ChildPartStruct(ctypes.Structure):
@@ -134,6 +135,7 @@ class RemoteSimulation(Simulation):
         if self.request.timeout is not None:
             self.deadline = time.perf_counter() + self.request.timeout
         self.search = self.prepare_start()
+        self.told.begun = True
         self._check_copies()
         self.connect()
         with self.alive():
@@ -212,6 +214,10 @@ class RemoteSimulation(Simulation):
             return
         if kind == WORDS:
             self.heard(content.decode(errors="replace"))
+            return
+        if kind == TOLD:
+            t, warns, external = TOLD_HEAD.unpack_from(content)
+            self.hear(t, content[TOLD_HEAD.size :], warns=bool(warns), external=bool(external))
             return
         if kind == REFUSED:
             raise self.refused(content.decode(errors="replace"))

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from pliant.arguments import Vector
 from pliant.errors import ArgumentError, InitialValueError, UnknownNameError
+from pliant.foreign.messages import Message, MessageLog, tell
 from pliant.solve.advice import memory_hint, refused_request
 from pliant.solve.binding import runtime
 from pliant.solve.binding.memory import SimulationMemory, linear_memory
-from pliant.solve.binding.simulation import GROW, MODEL_ENGINE, HeadStruct, SetupStruct
+from pliant.solve.binding.simulation import GROW, MODEL_ENGINE, TELL, HeadStruct, SetupStruct
 from pliant.solve.failure import failure_error
 from pliant.solve.matrices import jacobian_places
 from pliant.solve.models.numeric import NumericModel
@@ -43,6 +44,15 @@ MANY_EVENTS = 10_000  # from here on they are not made into objects before someb
 NO_NUMBERS = np.empty(0)
 
 
+def _tell(t: float, text: bytes, *, warns: bool, external: bool) -> None:
+    words = text.decode(errors="replace").rstrip("\n")
+    tell(t, "warning" if warns else "ok", "external" if external else "assert", words)
+
+
+#: what models warn of goes to the run under way in this thread
+WARNED = TELL(lambda _host, t, text: _tell(t, text, warns=True, external=False))
+
+
 class Simulation:
     """One simulation. ``begin``, ``advance`` until ``done``, then collect.
 
@@ -54,7 +64,9 @@ class Simulation:
     def __init__(self, model: NumericModel, request: Request, inputs: Any, degree: int = -1) -> None:
         model = model.scaled_for(request.parameters)
         self.model, self.request = model, request
-        self.instance = model.instance(request.parameters)
+        self.told = MessageLog(request.start)
+        with self.told.listening():
+            self.instance = model.instance(request.parameters)
         self.inputs = make_inputs(model, inputs, self.instance, request)
         self.events_known: list[Event] = []
         self.end_words = ""  # what the model said when it ended the run
@@ -68,7 +80,7 @@ class Simulation:
         model.check_runnable()
         self._check_bounds(request.x)
         self._choose_outputs()
-        with model.lock:  # the pattern that the plan is made for is the one that the struct has
+        with model.lock, self.told.listening():  # the pattern that the plan is made for is the one that the struct has
             self.struct = model.struct  # another thread may give the model one with more entries meanwhile
             setup = self._setup(degree)
             if request.method in runtime.IMPLICIT:
@@ -147,6 +159,7 @@ class Simulation:
             events=EVENTS if model.may_have_events else 0,
             incidents=INCIDENTS,
             grow=GROW,
+            tell=ctypes.cast(WARNED, ctypes.c_void_p) if model.struct.warning else None,
         )
 
     def _run_options(self) -> runtime.RunOptionsStruct:
@@ -265,16 +278,18 @@ class Simulation:
 
     def begin(self) -> None:
         """Consistent start values, first event, first values of the root functions."""
-        search = self.prepare_start()
-        status = runtime.lib.pl_simulation_initialise(self.place)
-        while status == runtime.PATTERN:
-            self.raise_user_error()
-            self.check_pattern()
+        with self.told.listening():
+            search = self.prepare_start()
             status = runtime.lib.pl_simulation_initialise(self.place)
-        self.raise_user_error()
-        if status != runtime.OK:
-            raise (None if self.head.begun else search.error(status)) or failure_error(self, status, None)
-        search.finish()
+            while status == runtime.PATTERN:
+                self.raise_user_error()
+                self.check_pattern()
+                status = runtime.lib.pl_simulation_initialise(self.place)
+            self.raise_user_error()
+            if status != runtime.OK:
+                raise (None if self.head.begun else search.error(status)) or failure_error(self, status, None)
+            search.finish()
+        self.told.begun = True
         self.start_work = NO_NUMBERS
 
     def prepare_start(self) -> StartSearch:
@@ -302,7 +317,8 @@ class Simulation:
 
     def advance(self, steps: int) -> None:
         """At most ``steps`` more steps; sets ``done`` at the end. Raises on failure, without a result."""
-        self.went(runtime.lib.pl_simulation_advance(self.place, steps))
+        with self.told.listening():
+            self.went(runtime.lib.pl_simulation_advance(self.place, steps))
 
     def went(self, status: int) -> None:
         """What a call that takes steps came back with."""
@@ -332,10 +348,15 @@ class Simulation:
         """One evaluation of f where the steps are taken; None: here, where it can be measured."""
         return None
 
+    def hear(self, t: float, text: bytes, *, warns: bool, external: bool) -> None:
+        """A message from where the steps are taken."""
+        with self.told.listening():
+            _tell(t, text, warns=warns, external=external)
+
     @property
-    def messages(self) -> tuple[tuple[float, str, str, str], ...]:
-        """What foreign code said during the run: time, status, category, text."""
-        return ()
+    def messages(self) -> tuple[Message, ...]:
+        """What the model said during the run: time, status, category, text."""
+        return self.told.messages
 
     # ------------------------------------------------------------------------------------------------ looking
 

@@ -56,6 +56,7 @@ class Sweep:
         setup.open, setup.self_, setup.start_work = 1, None, None
         setup.linear_used = int(sim.lent is not None)
         setup.log = setup.incidents = 0
+        setup.tell = None  # nothing is kept of what a case says
         if sim.inputs.struct is not None:
             setup.u = None
         self.memory = SimulationMemory(runtime.lib.pl_simulation_size(ctypes.byref(setup)))
