@@ -1,4 +1,5 @@
 /* The engine behind a simulation of a pl_model: start values, the step loop (run.c), and what a run needs on the way. */
+#include "record.h"
 #include "run.h"
 #include "simulation.h"
 
