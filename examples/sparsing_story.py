@@ -47,3 +47,4 @@ print(f"          largest error {100 * error:.1f} % of the range ({worst})")
 assert error < 0.03
 joints = max(float(np.max(np.abs(run[f"axis[{k}].q"] - accurate[f"axis[{k}].q"]))) for k in range(1, 7))
 print(f"          joint angles within {1e3 * joints:.1f} mrad")
+print(f"          code in {moving.write('robot_c')}")

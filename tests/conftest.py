@@ -53,7 +53,7 @@ def model_cache(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def optimized() -> Iterator[None]:
     """Generated code as users have it. Most tests compile it without optimisation, which takes a third of the time and
-    gives the same numbers; those of the pages, the families, speed and flags do not. ``PLIANT_OPTIMIZE=1``: all tests.
+    gives the same numbers; those of README, speed and flags do not. ``PLIANT_OPTIMIZE=1``: all tests.
     """
     with pytest.MonkeyPatch.context() as chosen:
         chosen.setenv("PLIANT_OPTIMIZE", "1")

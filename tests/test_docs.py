@@ -27,7 +27,7 @@ NOT_RUN = {
     ". .venv/bin/activate": "for a shell that a person uses",
     "python tests/families": "minutes; a part of each family is a test of its own",
     "python benchmarks/": "minutes, and needs the extra bench",
-    "python examples/cosim/": "a test of its own runs every example",
+    "python examples/": "a test of its own runs every example",
     "PLIANT_COMPLIANCE=": "minutes, and needs a copy of the compliance library",
 }
 # blocks that are neither run nor compared, and why
@@ -104,7 +104,7 @@ def test_every_block_of_a_page_is_tested_or_exempt(page: Path) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
 def test_example_runs(example: Path, tmp_path: Path, programs: Forks) -> None:
-    done = programs.run([str(example)], tmp_path, environment())
+    done = programs.run([str(example)], tmp_path, environment(optimized=False))
     assert done.returncode == 0, done.stderr
     assert done.stdout
 

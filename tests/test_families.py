@@ -1,11 +1,9 @@
-"""A part of every family of random models; all of them: python tests/families."""
+"""A part of every family of random models, compiled quickly; all of them, as users have them: python tests/families."""
 
 from __future__ import annotations
 
 import pytest
 from families import RIGHT, Family, families, guarded
-
-pytestmark = pytest.mark.usefixtures("optimized")
 
 FAMILIES = families()
 

@@ -172,6 +172,6 @@ FAMILY = Family(
     what="algebraic unknowns between steps",
     goal=f"<= {LIMIT:g} tolerances (stiff followers {LIMIT_STIFF:g}) at 1001 points, every crossing",
     count=300,
-    part=7,
+    part=4,
     check=check,
 )

@@ -167,5 +167,5 @@ FAMILY = Family(
     goal="noticed beyond 10x the true range, no false alarm, remedies that work",
     check=case,
     count=300,
-    part=3,
+    part=2,
 )

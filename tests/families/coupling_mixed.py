@@ -232,5 +232,5 @@ FAMILY = Family(
     goal="errors of first order or better; with steps by error 30x macro_rtol of the range at most",
     check=case,
     count=150,
-    part=2,
+    part=1,
 )

@@ -564,7 +564,7 @@ FAMILY = Family(
     "random DAEs of index 1 to 3 with known solution; ode and dae form, BDF, Radau5, auto",
     "0 wrong, failures <= 0.2 %",
     count=4500,
-    part=3 * BATCH,
+    part=2 * BATCH,
     check=check,
     judge=judge,
 )

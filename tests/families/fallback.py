@@ -151,5 +151,5 @@ FAMILY = Family(
     check=case,
     seed=0,
     count=500,
-    part=4,
+    part=1,
 )

@@ -179,6 +179,6 @@ FAMILY = Family(
     what="random results saved and loaded as CSV, Parquet and MAT",
     goal="all right",
     count=2000,
-    part=20,
+    part=10,
     check=check,
 )

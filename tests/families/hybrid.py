@@ -506,6 +506,6 @@ FAMILY = Family(
     what="hybrid models with when, elsewhen, reinit and algorithm sections",
     goal="0 wrong",
     count=1000,
-    part=3,
+    part=2,
     check=check,
 )

@@ -269,6 +269,6 @@ FAMILY = Family(
     what="random initial equations over parameters, states, derivatives, algebraic and discrete variables",
     goal="all right",
     count=400,
-    part=3,
+    part=2,
     check=check,
 )

@@ -207,6 +207,6 @@ FAMILY = Family(
     what="content of f and relations between points of inputs: bent f, bands, waves, Boolean and Integer functions",
     goal="all right, errors of integrals <= 100 tolerances",
     count=400,
-    part=14,
+    part=7,
     check=check,
 )

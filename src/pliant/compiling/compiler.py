@@ -84,9 +84,10 @@ def quick_linker() -> tuple[str, ...]:
 
 @cache
 def _quick_linker(compiler: tuple[str, ...]) -> tuple[str, ...]:
-    """gold, where gcc has it, without the parts of programs that a library of plain functions does not need: saves 12 %
-    of the time that a small model takes to compile and link. Functions of the C library are those of the process. With
-    a name of its own a library does not depend on that of its file, which differs each time."""
+    """gold, where gcc has it, without the parts of programs that a library of plain functions does not need: of the
+    time that compiling and linking take it saves 2 % for a small model (94 -> 92 ms), 16 % for the step of a small plan
+    (73 -> 61 ms). Functions of the C library are those of the process. With a name of its own a library does not depend
+    on that of its file, which differs each time."""
     is_gcc = b"Free Software Foundation" in _version(compiler)
     return QUICK_LINKER if is_gcc and shutil.which("ld.gold") else ()
 
