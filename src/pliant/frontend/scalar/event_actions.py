@@ -90,7 +90,7 @@ class EventActions:
         self.found.append(Action(word, active, message=message, span=item.span))
 
     def take(self) -> None:
-        """What was added since: what must hold of indices, and what functions demand, where something acts at events."""
+        """What was added since: what must hold of indices, and what functions demand, where events act."""
         assert self.run.bounds is not None
         added, self.run.bounds.acting = self.run.bounds.acting, []
         for where, check in added:

@@ -29,6 +29,8 @@ from pliant.texts import OPEN, CalledText, OpenText, operands_of
 if TYPE_CHECKING:
     from pliant.frontend.scalar.functions import Calls
 
+MOST_NUMBERS = 4_000_000  # results times arguments of one external function: each result is an expression of all
+
 _BASES = {
     BaseType.REAL: "real",
     BaseType.INTEGER: "integer",
@@ -67,6 +69,9 @@ class ForeignCalls:
                 hint="let it give numbers, or read the text before: in the value of a parameter",
             )
         lead = () if own.is_pure or gives_text else self.run.impure.lead()
+        if n_out(signature) * len(given) > MOST_NUMBERS and not is_known:
+            text = f"the external function `{own.name}` with {len(given)} numbers in and {n_out(signature)} out"
+            raise NotSupportedError(text, hint="give it shorter arrays")
         call = self._call(function, signature, len(given), tuple(texts), tuple(objects), own, len(lead))
         is_now = own.is_pure or gives_text or self.is_before()  # else it may give something else next time
         if is_now and is_known:

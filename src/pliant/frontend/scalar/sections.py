@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
-from pliant.frontend.flat.expressions import VariableRef
+from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
+    FlatBranch,
     FlatFor,
     FlatInvoke,
     FlatItem,
@@ -78,14 +79,26 @@ class SectionRunner(BodyRunner):
             rises = events.rise(branch.condition, branch.span)
             active = logical_and(g, none, rises)
             self.in_when = self.run.acting = True
-            with self.bounds.within(EVENTS):
-                results.append((rises, self.after(branch.body, before, active)))
-            self.in_when = self.run.acting = False
+            try:
+                with self.bounds.within(EVENTS):
+                    results.append((rises, self.after(branch.body, before, active)))
+            except NotSupportedError as error:
+                if not self._is_the_end(branch):
+                    raise
+                text = f"{branch.span}: what is done at the end of the run, terminal(), is left out: {error.message}"
+                self.owner.d.symbols.notes.append(text)
+            finally:
+                self.in_when = self.run.acting = False
             none = logical_and(g, none, logical_not(g, rises))
         found = before
         for rises, other in reversed(results):
             found = self.merged(rises, other, found)
         self.restore(found)
+
+    def _is_the_end(self, branch: FlatBranch) -> bool:
+        """Nothing of the run depends on what is done behind the last result."""
+        node = self.run.nodes[branch.condition]
+        return isinstance(node, FlatBuiltin) and node.name == "terminal"
 
     # ---------------------------------------------------------------------------- loops whose ends are not known
 
