@@ -150,3 +150,26 @@ def test_an_exported_fmu_ends_where_it_is_terminated(version: str, kind: str, tm
         else:
             with pytest.raises(RefusedCallError, match="too far"):
                 driver.call("Terminate")
+
+
+def test_what_cannot_be_made_at_the_end_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the run depends on it; the same call within the run is refused."""
+    monkeypatch.setattr("pliant.frontend.scalar.foreign.MOST_NUMBERS", 5)
+    text = """model M
+  function twice input Real u[3]; output Real y[3];
+    external "C" twice(u, y) annotation(Include="static void twice(const double *u, double *y) {
+      for (int i = 0; i < 3; i++) y[i] = 2 * u[i]; }");
+  end twice;
+  Real x(start = 1, fixed = true), v[3](each start = 0, each fixed = true);
+equation
+  der(x) = 1;
+algorithm
+  when CONDITION then v := twice({x, 2, 3}); end when;
+end M;
+"""
+    model = pliant.load(text.replace("CONDITION", "terminal()"))
+    assert any("is left out: the external function `M.twice` with 6 numbers in" in one for one in model.structure.notes)
+    final = model.simulate(stop=1).final
+    assert [final[f"v[{k}]"] for k in (1, 2, 3)] == [0, 0, 0]
+    with pytest.raises(pliant.NotSupportedError, match="6 numbers in and 3 out"):
+        pliant.load(text.replace("CONDITION", "x > 1.5"))

@@ -73,7 +73,7 @@ from pliant.frontend.flat.types import BaseType, Variability
 from pliant.frontend.scalar.clocked import between, eliminated
 from pliant.frontend.scalar.discrete import Discretes
 from pliant.frontend.scalar.event_actions import EventActions
-from pliant.frontend.scalar.frames import EventFrame, How, framed
+from pliant.frontend.scalar.frames import EventFrame, How, framed, is_the_end, left_out
 from pliant.frontend.scalar.values import Rec, Value, leaves, scalars
 from pliant.ir import FLOOR_ROUNDING, Events, Graph, Kind, Memory, Op, Refusal, Span
 
@@ -206,8 +206,13 @@ class EventBuilder:
         follows = how.order is not None
         clause = self._clause(item, how)
         reached = self.run.impure.reached_where(clause, follows=follows)
-        with self.run.bounds.within(where), reached:
-            self._sets(item, how, found, standing)
+        try:
+            with self.run.bounds.within(where), reached:
+                self._sets(item, how, found, standing)
+        except NotSupportedError as error:
+            if not any(frame.is_when and is_the_end(self.nodes, frame.condition) for frame in how.under):
+                raise
+            self.symbols.notes.append(left_out(how.span, error))
 
     def _clause(self, item: FlatEquation | FlatAssign, how: How) -> Callable[[], int] | None:
         """When an item is reached: where the clauses around it say so, or where its clock ticks."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pliant.frontend.flat.expressions import NONE, FlatLoop
+from pliant.errors import NotSupportedError
+from pliant.frontend.flat.expressions import NONE, FlatBuiltin, FlatLoop
 from pliant.frontend.flat.model import FlatFor, FlatIf, FlatItem, FlatWhen
 from pliant.ir import Span
 
@@ -19,6 +20,17 @@ class EventFrame:
     span: Span | None
     is_when: bool
     before: tuple[tuple[int, Span | None], ...] = ()
+
+
+def is_the_end(nodes: Sequence[object], condition: int) -> bool:
+    """Nothing of a run depends on what is done under `terminal()`, behind the last result."""
+    node = nodes[condition] if condition != NONE else None
+    return isinstance(node, FlatBuiltin) and node.name == "terminal"
+
+
+def left_out(span: Span | None, error: NotSupportedError) -> str:
+    """The note about what cannot be done there."""
+    return f"{span}: what is done at the end of the run, terminal(), is left out: {error.message}"
 
 
 def framed(

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING
 
 from pliant.errors import ModelError, NotSupportedError
 from pliant.expr.build import const, logical_and, logical_not, logical_or, value_of
-from pliant.frontend.flat.expressions import FlatBuiltin, VariableRef
+from pliant.frontend.flat.expressions import VariableRef
 from pliant.frontend.flat.model import (
     FlatAlgorithm,
     FlatAssert,
-    FlatBranch,
     FlatFor,
     FlatInvoke,
     FlatItem,
@@ -33,6 +32,7 @@ from pliant.frontend.flat.model import (
 from pliant.frontend.flat.types import BaseType
 from pliant.frontend.scalar.bounds import EVENTS, START
 from pliant.frontend.scalar.dependence import TIME, UNKNOWN
+from pliant.frontend.scalar.frames import is_the_end, left_out
 from pliant.frontend.scalar.interpret import paused_events
 from pliant.frontend.scalar.loops import run_as_loop
 from pliant.frontend.scalar.open_texts import message_of, shown_now
@@ -83,10 +83,9 @@ class SectionRunner(BodyRunner):
                 with self.bounds.within(EVENTS):
                     results.append((rises, self.after(branch.body, before, active)))
             except NotSupportedError as error:
-                if not self._is_the_end(branch):
+                if not is_the_end(self.run.nodes, branch.condition):
                     raise
-                text = f"{branch.span}: what is done at the end of the run, terminal(), is left out: {error.message}"
-                self.owner.d.symbols.notes.append(text)
+                self.owner.d.symbols.notes.append(left_out(branch.span, error))
             finally:
                 self.in_when = self.run.acting = False
             none = logical_and(g, none, logical_not(g, rises))
@@ -94,11 +93,6 @@ class SectionRunner(BodyRunner):
         for rises, other in reversed(results):
             found = self.merged(rises, other, found)
         self.restore(found)
-
-    def _is_the_end(self, branch: FlatBranch) -> bool:
-        """Nothing of the run depends on what is done behind the last result."""
-        node = self.run.nodes[branch.condition]
-        return isinstance(node, FlatBuiltin) and node.name == "terminal"
 
     # ---------------------------------------------------------------------------- loops whose ends are not known
 
