@@ -213,6 +213,10 @@ class EventBuilder:
             if not any(frame.is_when and is_the_end(self.nodes, frame.condition) for frame in how.under):
                 raise
             self.symbols.notes.append(left_out(how.span, error))
+            for position in self.run.tape.reads(left):
+                if position in self.d.memory:  # it stays as it is
+                    values = leaves(self.d.before(position))
+                    self._add(found, position, range(len(values)), values, how)
 
     def _clause(self, item: FlatEquation | FlatAssign, how: How) -> Callable[[], int] | None:
         """When an item is reached: where the clauses around it say so, or where its clock ticks."""
