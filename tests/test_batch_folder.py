@@ -294,7 +294,7 @@ def test_programs_that_start_at_once_write_every_case_once(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
 def test_impossible_paths(name: str, tmp_path: Path) -> None:
-    with pytest.raises(pliant.ArgumentError, match="cannot be used"):
+    with pytest.raises(pliant.ArgumentError, match=r"cannot be used|must be a path"):
         pliant.load(DRIVE).simulate_many(CASES["Drive"][1], stop=1.0, save=tmp_path / name)
 
 

@@ -45,27 +45,26 @@ _ADDED = """real parameters inputs outputs flags calibration instance in out def
 
 # names that the written programs use for themselves; tests/test_names.py finds what is missing
 _OURS = """CONTROL_EVERY EVICT FALLBACK INSTANCE_BYTES MONITOR N_D N_JUMPS N_P N_POINTS N_STEPS N_U N_X N_Y
-    OTHER_STEPS OTHER_TOLERANCE OUTPUT_TOLERANCE PILOT QuadPart RATES STOLEN TOLERANCE WATCH a a0 a1 action add
-    after all argc argv at at_start b b0 b1 bad before begin best bits broken c call check child chosen clipped
-    clock_cost commit_rates compare constant_work context control controlled core cost count count_instructions
-    count_now counters cpu crossed cw d d0 d1 d2 d_chosen d_scale d_table derived_in_double derived_parameters
-    deviation discrete_update disturbed done dropped dropped_size duration dx dx_before dz end error error_size
-    every evict factor failed failures fallen fallen_record fallen_step faults fell file first flags frequency from
-    good gregs half held high high_address i info initial_update inputs inputs_after inputs_at inputs_of inverse
-    is_counting is_known j jump_step jump_u k l last late latency later least level longest look_at look_at_inputs
-    loop low low_address m main main_record make_record mask median memories middle missed model moved n next
-    next_inputs next_time noinline none not_finite now ns number offsetof one one_step optimize other other_d_end
-    other_u other_x other_x_end out outputs outputs_deviation outside outside_number own p p_default p_middle
-    p_per_half pace part pass path pc per_half per_row_scale per_scale period pilot pinned pivot pivot_high
-    pivot_low pivot_number pivot_share place point point_step prctl preempted prepare present priority ptrace r
-    raised range range_share rates_rest read_inputs record resolution rest rests right ringing ringing_limit
-    ringing_steps rings round rounds rounds_for row row_mass rows ru_majflt ru_minflt ru_nivcsw rubbish sa_flags
-    same saved scale second seen set share sink size sleep_until start status step steps still stopped stored t t0
-    test_fallback test_monitor test_other_start test_parameters test_rates test_save test_trajectory th timed to
-    total tv_nsec tv_sec u u_first u_middle u_per_half u_size u_table uc_mcontext unused update usage
-    user_regs_struct usual v value values w wall wanted was_disturbed watch watched_row what worse worse_p worse_u
-    worst worst_discrete write_record ww x x_full x_middle x_per_half x_scale x_start x_table xh y y_scale y_table z
-    zn"""
+    OTHER_STEPS OTHER_TOLERANCE OUTPUT_TOLERANCE PILOT QuadPart RATES STOLEN TOLERANCE WATCH a a0 a1 action add after
+    all argc argv at at_start b b0 b1 bad before begin best bits broken c call check child chosen clipped clock_cost
+    commit_rates compare constant_work context control controlled core cost count count_instructions count_now
+    counters cpu crossed cw d d0 d1 d2 d_chosen d_scale d_table derived_in_double derived_parameters deviation
+    discrete_update disturbed done dropped dropped_size duration dx dx_before dz end error error_size every evict
+    factor failed failures fallen fallen_record fallen_step faults fell file first flags frequency from good gregs
+    half held high high_address i info initial_update inputs inputs_after inputs_at inputs_of inverse is_counting
+    is_known j jump jump_step jump_u k l last late latency later least level longest look_at look_at_inputs loop low
+    low_address m main main_record make_record mask median memories middle missed model moved n next next_inputs
+    next_time noinline none not_finite now ns number offsetof one one_step optimize other other_d_end other_u other_x
+    other_x_end out outputs outputs_deviation outside outside_number own p p_default p_middle p_per_half pace part
+    pass past path pc per_half per_row_scale per_scale period pilot pinned pivot pivot_high pivot_low pivot_number
+    pivot_share place point point_step prctl preempted prepare present priority ptrace r raised range range_share
+    rates_rest read_inputs record resolution rest rests right ringing ringing_limit ringing_steps rings round rounds
+    rounds_for row row_mass rows ru_majflt ru_minflt ru_nivcsw rubbish sa_flags same saved scale second seen set share
+    since sink size sleep_until start status step steps still stopped stored t t0 test_fallback test_monitor
+    test_other_start test_parameters test_rates test_save test_trajectory th timed to total tv_nsec tv_sec u u_first
+    u_middle u_per_change u_per_half u_size u_table uc_mcontext unused update usage user_regs_struct usual v value
+    values w wall wanted was_disturbed watch watched_row what worse worse_p worse_u worst worst_discrete write_record
+    ww x x_full x_middle x_per_half x_scale x_start x_table xh y y_scale y_table z zn"""
 
 _OUR_FAMILIES = ("pl_", "PL_", "pliant", "start_", "step_", "table_", "due_")
 

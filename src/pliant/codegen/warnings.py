@@ -20,7 +20,7 @@ def warning_fields(emitter: Emitter) -> list[Field]:
     found: list[Field] = []
     if emitter.warnings:
         found.append(
-            Field(of_instance("unmet", ValueKind.FLAG), len(emitter.warnings), "1: did not hold; 2: not told yet")
+            Field(of_instance("unmet", ValueKind.FLAG), len(emitter.warnings), "1: did not hold; 2: not reported yet")
         )
         found.append(Field(of_instance("warning", ValueKind.TEXT), 1000, "the last one with values"))
     if at_events:

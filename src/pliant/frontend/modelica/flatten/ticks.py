@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 PERIODIC = -1  # in place of a base
 METHODS = ("ExplicitEuler", "ImplicitEuler", "ImplicitTrapezoid")
+_ENDLESS = Fraction(10**9)  # the interval of a clock that ticks once
 
 
 @dataclass(frozen=True)
@@ -131,12 +132,12 @@ class Ticks:
     def _computed(self, base: ClockBase, timing: TickTiming) -> int:
         """Intervals that are computed: the first tick at the start, the next one when its time has come."""
         build, span = self.builder, base.span
-        initial = build.builtin("initial", span=span)
+        once = self._periodic(TickTiming(PERIODIC, _ENDLESS, Fraction(0)), span)
         following = self._hidden("next", REAL, NONE, span, build.literal(0.0, span))
         before = build.builtin("pre", build.ref(following, span), span=span)
         due = build.binary(">=", build.time(span), before, span)
         later = self._enter(FlatClock("event", condition=due, span=span), timing)
-        condition = build.binary("or", initial, build.add(ClockTick(later), span), span)
+        condition = build.binary("or", build.add(ClockTick(once), span), build.add(ClockTick(later), span), span)
         found = self._enter(FlatClock("when", condition=condition, span=span), timing)
         build.variables[following] = replace(build.variables[following], clock=found)
         step = base.interval
@@ -145,8 +146,7 @@ class Ticks:
         zero = build.literal(0.0, span)
         is_positive = build.binary(">", step, zero, span)
         wait = build.add(FlatChoice((is_positive, step, build.literal(1.0, span))), span)  # the others end the run
-        tick = build.add(FlatChoice((initial, build.time(span), before)), span)
-        self._set(following, build.binary("+", tick, wait, span), found, span)
+        self._set(following, build.binary("+", before, wait, span), found, span)
         self._demand_interval(found, step, span)
         return found
 
