@@ -70,7 +70,7 @@ def monitor_limits(outcome: Outcome) -> MonitorLimits:
         x_range=held.x,
         u_range=held.u,
         p_range=held.p,
-        u_change=held.change,
+        u_change=held.change if outcome.model.struct.n_roots else None,  # what jumps matter to is a switch
         hold=given.get("hold", MonitorLimits.hold),
         resets=_most_resets(outcome),
     )
@@ -164,7 +164,7 @@ def believed(outcome: Outcome, largest: float | None = None, scale: Matrix | Non
         _widened(met.x, margin * scale, names.x, given),
         u,
         _widened(met.p, margin * (met.p[1] - met.p[0]), names.p, {}),
-        np.where(named, u[1] - u[0], change),
+        np.where(named | (outcome.model.struct.n_roots == 0), u[1] - u[0], change),
     )
 
 
