@@ -79,7 +79,7 @@ def test_flags_are_quiet_where_the_evidence_is(pipe: tuple[pliant.Model, pliant.
 def test_the_full_step_stays_for_the_stated_time(pipe: tuple[pliant.Model, pliant.Plan]) -> None:
     """An input outside its range for ten steps, then 30 steps until the pattern is used again."""
     _, plan = pipe
-    given = {"v": ([0.0, 100.0, 100.0, 109.5, 109.5, 300.0], [0.02, 0.02, 0.065, 0.065, 0.02, 0.02])}
+    given = {"v": ([0.0, 100.0, 100.0, 109.5, 109.5, 300.0], [0.02, 0.02, 0.085, 0.085, 0.02, 0.02])}
     run = plan.simulate(stop=300, inputs=given, kind="guarded")
     assert run.flags is not None
     assert run.flags.any()
