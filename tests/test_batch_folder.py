@@ -292,9 +292,9 @@ def test_programs_that_start_at_once_write_every_case_once(tmp_path: Path) -> No
     each_case_once(tmp_path / "s", 400, curves=False)
 
 
-@pytest.mark.parametrize("name", ["a" * 300, "a\0b"])
-def test_impossible_paths(name: str, tmp_path: Path) -> None:
-    with pytest.raises(pliant.ArgumentError, match=r"cannot be used|must be a path"):
+@pytest.mark.parametrize(("name", "words"), [("a" * 300, "cannot be used"), ("a\0b", "must be a path")])
+def test_impossible_paths(name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(pliant.ArgumentError, match=words):
         pliant.load(DRIVE).simulate_many(CASES["Drive"][1], stop=1.0, save=tmp_path / name)
 
 

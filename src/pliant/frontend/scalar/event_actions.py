@@ -24,7 +24,7 @@ class EventActions:
     """Collects those of one model."""
 
     def __init__(self, events: EventBuilder) -> None:
-        self.events, self.run, self.g, self.nodes = events, events.run, events.g, events.nodes
+        self.events, self.run, self.g = events, events.run, events.g
         self.found: list[Action] = []
 
     def finish(self) -> None:
